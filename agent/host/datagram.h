@@ -1,0 +1,38 @@
+/* Datagrams in and out of a socket, one or many a call. The batch calls are recvmmsg and sendmmsg
+ * on Linux; macOS has no public ones. */
+#ifndef SONDE_HOST_DATAGRAM_H
+#define SONDE_HOST_DATAGRAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/uio.h>
+
+#include "proto/base/addr.h"
+#include "proto/base/status.h"
+
+enum { DATAGRAM_PARTS = 2, DATAGRAM_BATCH_MAX = 64 };
+
+struct datagram {
+    struct iovec part[DATAGRAM_PARTS];
+    size_t parts;
+    struct addr *peer; /* to whom, or filled with from whom; NULL on a connected socket */
+    size_t length;     /* received bytes; above the parts' sum when it was cut */
+};
+
+/* True where the system has batch calls. */
+bool datagram_batch_available(void);
+
+/* Receives up to `count` (at most DATAGRAM_BATCH_MAX) datagrams that are there now. Returns how
+ * many; 0 with *out_error the errno (EAGAIN: none there). */
+size_t datagram_receive_batch(int fd, struct datagram *datagrams, size_t count, int *out_error);
+
+/* Sends up to `count` datagrams in order; returns how many the kernel took. When fewer,
+ * *out_error is the errno of the first that it did not take, or 0 where the call ended early
+ * without a word (call again). */
+size_t datagram_send_batch(int fd, struct datagram *datagrams, size_t count, int *out_error);
+
+/* As above with one system call per datagram; on every system. */
+size_t datagram_receive_single(int fd, struct datagram *datagrams, size_t count, int *out_error);
+size_t datagram_send_single(int fd, struct datagram *datagrams, size_t count, int *out_error);
+
+#endif

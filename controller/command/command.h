@@ -1,0 +1,28 @@
+/* sonde's sub-commands: a table of names, and one file per command. */
+#ifndef SONDE_COMMAND_COMMAND_H
+#define SONDE_COMMAND_COMMAND_H
+
+/* Exit codes, the same for every command. */
+enum exit_code {
+    EXIT_MEASURED = 0, /* done */
+    EXIT_FAILED = 1,   /* could not */
+    EXIT_USAGE = 2,    /* wrong usage */
+    EXIT_CHECK = 3     /* --check failed */
+};
+
+struct command {
+    const char *name;
+    const char *summary; /* one line */
+    /* argv[0] is the command's name. */
+    enum exit_code (*run)(int argc, char **argv);
+};
+
+/* Dispatches `sonde COMMAND ...`; argv is main's. */
+enum exit_code command_main(int argc, char **argv);
+
+enum exit_code command_loopback(int argc, char **argv);
+enum exit_code command_budget(int argc, char **argv);
+enum exit_code command_counters(int argc, char **argv);
+enum exit_code command_report(int argc, char **argv);
+
+#endif

@@ -1,0 +1,20 @@
+/* A run in words and tables: what was lost, where, and what would hold it. Pure text. */
+#ifndef SONDE_REPORT_TERMINAL_H
+#define SONDE_REPORT_TERMINAL_H
+
+#include <stdbool.h>
+
+#include "proto/base/buf.h"
+#include "proto/wire/result.h"
+
+struct terminal_style {
+    bool color; /* ANSI colours */
+    bool utf8;  /* beyond ASCII */
+};
+
+/* The account of a loopback run: the grid as in the seed, where the datagrams went, the first
+ * burst predicted and measured, kernel evidence beside the idle noise, throughput and RTT of the
+ * cases that passed, and advice for the cells that lost. */
+void terminal_loopback(const struct run *run, struct terminal_style style, struct buf *out_text);
+
+#endif

@@ -1,0 +1,156 @@
+/* What was measured: run.json as structs (docs/archive.md says what each number means). */
+#ifndef SONDE_WIRE_RESULT_H
+#define SONDE_WIRE_RESULT_H
+
+#include "proto/wire/case.h"
+#include "proto/wire/counters.h"
+#include "proto/wire/record.h"
+
+#define RUN_SCHEMA "sonde.run/1"
+
+enum run_kind { RUN_LOOPBACK, RUN_BUFFERS, RUN_PAIR, RUN_MTU, RUN_KIND_COUNT };
+enum host_role { HOST_LOCAL, HOST_SENDER, HOST_ECHO, HOST_ROLE_COUNT };
+enum case_status { CASE_PASS, CASE_FAIL, CASE_ERROR, CASE_STATUS_COUNT };
+enum evidence { EVIDENCE_PER_SOCKET, EVIDENCE_SYSTEM_WIDE, EVIDENCE_COUNT };
+enum rtt_clock { RTT_CLOCK_USER, RTT_CLOCK_KERNEL, RTT_CLOCK_HARDWARE, RTT_CLOCK_COUNT };
+
+extern const char *const run_kind_names[];
+extern const char *const case_status_names[];
+extern const char *const evidence_names[];
+
+/* A socket buffer three ways: asked for, granted as the kernel reads it back, and the limit that
+ * capped it ("" when none did). */
+struct grant {
+    int64_t asked;
+    int64_t granted;
+    char limit[MAP_KEY_SIZE]; /* name of the limit, as in host.limits */
+};
+
+/* Datagrams that this host's kernel did not take, by cause; never on the wire. */
+struct refused {
+    int64_t eagain, enobufs, emsgsize, eperm, econnrefused, other;
+};
+
+/* Each lost datagram has exactly one place. */
+struct lost_to {
+    int64_t receive_buffer, sender_host, receiver_host, network, unattributed;
+};
+
+struct leg {
+    int64_t attempted;
+    struct refused refused;
+    int64_t sent, received, late, lost;
+    struct lost_to lost_to;
+    enum evidence evidence;
+    int64_t duplicates, reordered, corrupt, foreign;
+};
+
+struct phase {
+    bool present;
+    double seconds; /* from the first send to the last, the drain not counted */
+    struct leg forward, reverse;
+    int64_t lost_echoes;
+    double echoes_per_second; /* NAN when the case failed */
+    struct list counters;     /* of struct counters, one per host */
+};
+
+struct rtt {
+    bool present;
+    enum rtt_clock clock;
+    int64_t count, min, p50, p90, p99, p999, max; /* ns; NONE_INT where count does not support it */
+    struct list histogram;                        /* of int64_t[2]: lowest ns of a bucket, count */
+};
+
+struct case_sockets {
+    bool present;
+    struct grant rcvbuf;       /* of the echo role's socket */
+    struct grant sndbuf;       /* of the clients' sockets */
+    double bytes_per_datagram; /* what the kernel charges for one queued datagram */
+    int64_t burst_capacity;    /* datagrams that an empty receive buffer holds */
+};
+
+struct first_burst {
+    bool present;
+    int64_t sent;
+    int64_t predicted_lost; /* NONE_INT in the split model: the reader races the burst */
+    int64_t lost;
+};
+
+struct case_phases {
+    struct phase warmup; /* null when the case has no warm-up */
+    struct phase measure;
+};
+
+struct case_result {
+    int64_t index;
+    struct case_params params;
+    enum case_status status;
+    char error[512];
+    struct case_sockets sockets;
+    struct first_burst first_burst;
+    struct case_phases phases;
+    struct rtt rtt_ns;
+};
+
+struct idle_counters {
+    double seconds;
+    struct counters delta;
+};
+
+struct host_counters {
+    struct counters before, after, delta;
+    struct list reset; /* of char *: names of counters */
+    struct idle_counters idle;
+    struct list unavailable; /* map of text: counter, reason */
+};
+
+struct host_interface {
+    char name[64];
+    int64_t mtu;
+};
+
+struct host {
+    char name[256];
+    enum host_role role;
+    char os[64], os_release[128], arch[64], cpu[128];
+    int64_t cpus, memory_bytes;
+    struct list libraries; /* map of text: name, version */
+    struct list limits;    /* map of int */
+    bool limits_unchanged;
+    struct host_interface interface;
+    struct host_counters counters;
+};
+
+struct tool {
+    char name[32];
+    char version[32];
+    char source_sha256[65];
+};
+
+struct run {
+    char schema[32];
+    char id[40]; /* UUID version 7 */
+    enum run_kind kind;
+    struct tool tool;
+    struct list command;            /* of char * */
+    char started[32], finished[32]; /* RFC 3339 UTC */
+    bool interrupted;
+    struct list hosts; /* of struct host; 0 is the sender or the only one */
+    struct plan plan;
+    struct list cases; /* of struct case_result */
+};
+
+extern const struct record leg_record;
+extern const struct record phase_record;
+extern const struct record case_result_record;
+extern const struct record host_record;
+extern const struct record run_record;
+
+/* A UUID of version 7 (RFC 9562) from a wall time and 10 random bytes. */
+void uuid7_format(int64_t unix_ms, const uint8_t random[10], char out_text[40]);
+
+/* The sum of a leg's refusals and of its places. */
+int64_t refused_total(const struct refused *refused);
+int64_t lost_to_total(const struct lost_to *places);
+
+#endif
