@@ -68,6 +68,7 @@ struct fixture {
     struct paint paint;
     bool json;
     const char *output;
+    char *borrowed; /* the word that `output` points to */
     const char *operands[OPTION_OPERANDS_MAX];
     struct option table[10];
     struct options options;
@@ -118,6 +119,7 @@ static inline int tear_down(void **state)
     struct fixture *f = *state;
 
     record_done(&paint_record, &f->paint);
+    free(f->borrowed);
     free(f);
     return 0;
 }
@@ -161,7 +163,9 @@ static inline enum options_result parse(struct fixture *f, const char *const *wo
     restore(stdout, 1, saved_out, out, f->out);
     restore(stderr, 2, saved_err, err, f->err);
     for (int i = 0; i < argc; i++) {
-        if (f->output != argv[i]) /* borrowed by the test until its end */
+        if (f->output != NULL && f->output == argv[i])
+            f->borrowed = argv[i];
+        else
             free(argv[i]);
     }
     return f->result;
