@@ -275,14 +275,27 @@ void uuid7_format(int64_t unix_ms, const uint8_t random[10], char out_text[40])
              (unsigned)random[8], (unsigned)random[9]);
 }
 
+static int64_t total(const int64_t *counts, size_t count)
+{
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < count; i++)
+        sum = counts[i] > INT64_MAX - sum ? INT64_MAX : sum + counts[i];
+    return sum;
+}
+
 int64_t refused_total(const struct refused *refused)
 {
-    return refused->eagain + refused->enobufs + refused->emsgsize + refused->eperm +
-           refused->econnrefused + refused->other;
+    const int64_t counts[] = { refused->eagain, refused->enobufs,      refused->emsgsize,
+                               refused->eperm,  refused->econnrefused, refused->other };
+
+    return total(counts, RECORD_COUNT(counts));
 }
 
 int64_t lost_to_total(const struct lost_to *places)
 {
-    return places->receive_buffer + places->sender_host + places->receiver_host + places->network +
-           places->unattributed;
+    const int64_t counts[] = { places->receive_buffer, places->sender_host, places->receiver_host,
+                               places->network, places->unattributed };
+
+    return total(counts, RECORD_COUNT(counts));
 }

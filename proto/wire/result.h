@@ -151,7 +151,8 @@ extern const struct record run_record;
 /* A UUID of version 7 (RFC 9562) from a wall time and 10 random bytes. */
 void uuid7_format(int64_t unix_ms, const uint8_t random[10], char out_text[40]);
 
-/* The sum of a leg's refusals and of its places. */
+/* The sum of a leg's refusals and of its places; stops at INT64_MAX, as an archive may say
+ * anything. */
 int64_t refused_total(const struct refused *refused);
 int64_t lost_to_total(const struct lost_to *places);
 
