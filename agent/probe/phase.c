@@ -24,11 +24,11 @@ struct crew {
     const atomic_bool *stop;
     pthread_mutex_t lock; /* of the members below it */
     pthread_cond_t changed;
-    size_t arrived;       /* senders whose first burst is out */
-    size_t running;       /* threads that serve a sender */
-    bool failed;          /* a thread could not be started */
+    size_t arrived;         /* senders whose first burst is out */
+    size_t running;         /* threads that serve a sender */
+    bool failed;            /* a thread could not be started */
     struct mono first_sent; /* of all senders */
-    struct mono deadline; /* end of sending; set when the last burst is out */
+    struct mono deadline;   /* end of sending; set when the last burst is out */
     atomic_int_fast64_t outstanding;
     struct wakeup done; /* the senders are */
 };

@@ -124,7 +124,8 @@ static void add_reset(struct host_counters *counters, const bool reset[COUNTER_C
     }
 }
 
-static void note_unavailable(const struct counter_snapshot *snapshot, struct host_counters *counters)
+static void note_unavailable(const struct counter_snapshot *snapshot,
+                             struct host_counters *counters)
 {
     for (size_t i = 0; i < COUNTER_COUNT; i++) {
         if (snapshot->total.value[i] == NONE_INT)

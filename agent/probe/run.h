@@ -19,8 +19,9 @@ struct run_watch {
 };
 
 /* Measures the plan (checked by plan_check) on loopback. *out_run is made fresh, without schema's
- * command, which is the caller's to fill; record_done frees it. A case that could not be measured is
- * in it with its error. Stopped early, the run has what was measured and `interrupted` is true. */
+ * command, which is the caller's to fill; record_done frees it. A case that could not be measured
+ * is in it with its error. Stopped early, the run has what was measured and `interrupted` is true.
+ */
 enum status run_loopback(const struct plan *plan, const struct run_watch *watch,
                          struct run *out_run, struct fault *fault) must_check;
 
