@@ -147,6 +147,13 @@ static enum status check_phase(const struct run *run, const struct phase *phase,
     if (phase->counters.count != run->hosts.count)
         return fault_set(fault, STATUS_CORRUPT, "%s/counters: %zu entries for %zu hosts", at,
                          phase->counters.count, run->hosts.count);
+    for (size_t i = 0; i < phase->counters.count; i++) {
+        snprintf(leg_at, sizeof leg_at, "%s/counters/%zu", at, i);
+        status =
+            validate_counters((const struct counters *)phase->counters.items + i, leg_at, fault);
+        if (status != STATUS_OK)
+            return status;
+    }
     return check_echoes(phase, at, fault);
 }
 

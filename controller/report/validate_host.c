@@ -86,10 +86,43 @@ static enum status check_names(const struct host_counters *counters, const char 
     return STATUS_OK;
 }
 
+/* Counts are not negative; what is null is NONE_INT. */
+static enum status check_counts(const struct counters *counters, const char *at, const char *place,
+                                struct fault *fault)
+{
+    for (int i = 0; i < COUNTER_COUNT; i++) {
+        if (counters->value[i] < 0 && counters->value[i] != NONE_INT)
+            return fault_set(fault, STATUS_CORRUPT, "%s%s/%s: must not be negative", at, place,
+                             counter_names[i]);
+    }
+    return STATUS_OK;
+}
+
+enum status validate_counters(const struct counters *counters, const char *at, struct fault *fault)
+{
+    return check_counts(counters, at, "", fault);
+}
+
+static enum status check_snapshots(const struct host_counters *counters, const char *at,
+                                   struct fault *fault)
+{
+    enum status status = check_counts(&counters->before, at, "/counters/before", fault);
+
+    if (status == STATUS_OK)
+        status = check_counts(&counters->after, at, "/counters/after", fault);
+    if (status == STATUS_OK)
+        status = check_counts(&counters->delta, at, "/counters/delta", fault);
+    if (status == STATUS_OK)
+        status = check_counts(&counters->idle.delta, at, "/counters/idle/delta", fault);
+    return status;
+}
+
 enum status validate_host(const struct host *host, const char *at, struct fault *fault)
 {
     enum status status = check_names(&host->counters, at, fault);
 
+    if (status == STATUS_OK)
+        status = check_snapshots(&host->counters, at, fault);
     for (int i = 0; i < COUNTER_COUNT && status == STATUS_OK; i++) {
         const struct host_counters *counters = &host->counters;
 

@@ -18,6 +18,10 @@ bool sum_add(int64_t *total, int64_t value);
 /* The host at /hosts/N: counters' differences, what was reset, what is unavailable. */
 enum status validate_host(const struct host *host, const char *at, struct fault *fault) must_check;
 
+/* Counts of a phase: none is negative. */
+enum status validate_counters(const struct counters *counters, const char *at,
+                              struct fault *fault) must_check;
+
 /* One case beside its parameters: status, sockets, first burst, phases, rtt. */
 enum status validate_case(const struct run *run, const struct case_result *result, const char *at,
                           struct fault *fault) must_check;
