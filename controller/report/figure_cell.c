@@ -9,7 +9,11 @@
 #define DOT       " \xc2\xb7 "
 #define DASH      "\xe2\x80\x93"
 
-enum { PADDING = 4, NUMBER_FONT = 15, SMALL_FONT = 11 };
+enum {
+    PADDING = 4,
+    NUMBER_FONT = 17, /* 15 pixels of a bold font are as wide as 17 of a plain one */
+    SMALL_FONT = 11
+};
 
 static size_t counted(const struct cell *cell)
 {
@@ -55,21 +59,22 @@ static void numbers_text(const struct grid *grid, struct cell_at at, const struc
 /* The line below the number: a mark, a word, and of how many repeats it is true. */
 static void verdict_text(const struct cell *cell, char out_text[CHART_LINE_SIZE])
 {
-    bool all = counted(cell) == cell->repeats;
     const char *word = cell->reason != NULL && cell->lost_max == 0 ? cell->reason : "fail";
+    const char *mark = cell->failed > 0 ? MARK_FAIL : MARK_PASS;
 
     if (cell->errors > 0)
         snprintf(out_text, CHART_LINE_SIZE, "! error in %zu of %zu", cell->errors, cell->repeats);
     else if (cell->failed > 0 && cell->passed > 0)
-        snprintf(out_text, CHART_LINE_SIZE, MARK_FAIL " %s %zu of %zu", word, cell->failed,
+        snprintf(out_text, CHART_LINE_SIZE, "%s %s %zu of %zu", mark, word, cell->failed,
                  counted(cell));
-    else if (!all)
-        snprintf(out_text, CHART_LINE_SIZE, "%s %s, %zu of %zu run",
-                 cell->failed > 0 ? MARK_FAIL : MARK_PASS, cell->failed > 0 ? word : "pass",
-                 counted(cell), cell->repeats);
+    else if (counted(cell) != cell->repeats)
+        snprintf(out_text, CHART_LINE_SIZE, "%s %zu of %zu run", mark, counted(cell),
+                 cell->repeats);
+    else if (cell->repeats == 1)
+        snprintf(out_text, CHART_LINE_SIZE, "%s %s", mark, cell->failed > 0 ? word : "pass");
     else
-        snprintf(out_text, CHART_LINE_SIZE, "%s %s %s%zu", cell->failed > 0 ? MARK_FAIL : MARK_PASS,
-                 cell->failed > 0 ? word : "pass", TIMES, cell->repeats);
+        snprintf(out_text, CHART_LINE_SIZE, "%s %s " TIMES "%zu", mark,
+                 cell->failed > 0 ? word : "pass", cell->repeats);
 }
 
 static void put_alternative(const struct grid *grid, struct cell_at at, const struct cell *cell,

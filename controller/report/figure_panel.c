@@ -8,6 +8,7 @@
 #include "controller/report/figure_cell.h"
 
 enum {
+    PANEL_FONT = 17,       /* 15 pixels of a bold font are as wide as 17 of a plain one */
     PANEL_WIDTH_MIN = 430, /* so that the caption's lines fit */
     ROW_LABEL = 86,
     CAPTION_LINE = 17,
@@ -129,7 +130,7 @@ static void caption_line(const struct run *run, int number, char out_text[CHART_
                  common->io_threads == 1 ? "" : "s", seconds_text(common->seconds).text,
                  seconds_text(common->warmup_s).text);
     } else if (sockets != NULL) {
-        snprintf(out_text, size, "receive buffer: %s asked, %s granted; send: %s granted",
+        snprintf(out_text, size, "receive buffer %s asked, %s granted; send %s",
                  sized(sockets->rcvbuf.asked).text, sized(sockets->rcvbuf.granted).text,
                  sized(sockets->sndbuf.granted).text);
     }
@@ -144,10 +145,10 @@ static void draw_caption(const struct panel *panel, int width, struct buf *out)
              engine_names[grid_engine(&panel->grid, panel->engine)],
              run->interrupted ? " \xc2\xb7 interrupted" : "");
     /* The name gives way, not what the panel is about. */
-    chart_shorten(host_of(run)->name, 15, width - chart_text_width(text, 15), name);
+    chart_shorten(host_of(run)->name, PANEL_FONT, width - chart_text_width(text, PANEL_FONT), name);
     memmove(name + strlen(name), text,
             strlen(text) + 1 <= sizeof name - strlen(name) ? strlen(text) + 1 : 0);
-    line_at(out, (struct chart_box){ panel->x, panel->y + 14, width, 15 }, "panel", name);
+    line_at(out, (struct chart_box){ panel->x, panel->y + 14, width, PANEL_FONT }, "panel", name);
     for (int i = 0; i < CAPTION_LINES; i++) {
         caption_line(run, i, text);
         line_at(out, (struct chart_box){ panel->x, panel->y + 36 + i * CAPTION_LINE, width, 12 },
@@ -215,7 +216,7 @@ static void draw_foot(const struct panel *panel, int width, struct buf *out)
     tally_text(panel, &line);
     line_at(out, (struct chart_box){ panel->x, y + 20, width, 12 }, "", buf_peek(&line));
     buf_done(&line);
-    snprintf(text, sizeof text, "kernel, whole run: buffer full %s, fragments %s, reassembled %s",
+    snprintf(text, sizeof text, "kernel, whole run: buffer full %s; fragmented %s, reassembled %s",
              counter_text(delta, v4 ? UDP_RECEIVE_BUFFER_FULL : UDP6_RECEIVE_BUFFER_FULL, &full),
              counter_text(delta, v4 ? IP_FRAGMENTS_CREATED : IP6_FRAGMENTS_CREATED, &fragments),
              counter_text(delta, v4 ? IP_REASSEMBLED : IP6_REASSEMBLED, &reassembled));

@@ -28,7 +28,7 @@ struct legend_entry {
 
 static const struct legend_entry legend[] = {
     { "pass", "\xe2\x9c\x93 pass: nothing lost, refused, late or corrupt" },
-    { "loss1", "\xe2\x9c\x97 fail: up to 25 % of the window lost" },
+    { "loss1", "\xe2\x9c\x97 fail: up to 25 % of what was in flight lost" },
     { "loss2", "\xe2\x9c\x97 up to 50 %" },
     { "loss3", "\xe2\x9c\x97 up to 75 %" },
     { "loss4", "\xe2\x9c\x97 more" },
@@ -124,9 +124,8 @@ static void draw_head(struct buf *out, const struct layout *layout)
 
     chart_shorten(title, 18, room, line);
     chart_text(out, MARGIN, MARGIN + 16, "head", line);
-    chart_shorten("Measured phase. \xc3\x97"
-                  "3: three repeats alike; otherwise each repeat.",
-                  12, room, line);
+    chart_shorten("Measured phase; \xc3\x97N: N repeats, otherwise each repeat's number", 12, room,
+                  line);
     chart_text(out, MARGIN, MARGIN + 38, "muted", line);
 }
 
