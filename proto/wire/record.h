@@ -27,7 +27,7 @@ enum field_type {
     FIELD_ENUM,     /* an enum (as wide as int) with a name for each value from 0 */
     FIELD_RECORD,   /* another struct, as an object */
     FIELD_INLINE,   /* another struct, its fields standing in this object */
-    FIELD_NAMED,    /* int64_t[size], as an object with the names; unknown names are ignored,
+    FIELD_NAMED,    /* int64_t[name_count], as an object with the names; unknown names are ignored,
                        missing ones become NONE_INT */
     FIELD_PAIR,     /* int64_t[2], as [a, b]; only as element of a list */
     FIELD_WORD,     /* char *, owned; only as element of a list */
@@ -54,7 +54,8 @@ struct field {
     int64_t min, max;
     double real_min, real_max;
     const struct record *record; /* RECORD, INLINE, lists of records */
-    const char *const *names;    /* ENUM and NAMED: `size` names; lists of ENUM */
+    const char *const *names;    /* ENUM and NAMED, and lists of them: `name_count` names */
+    size_t name_count;
 };
 
 struct record {
@@ -101,6 +102,13 @@ const struct field *record_field(const struct record *record, const char *name, 
 
 /* "an integer from 1 to 65536", "one of shared, split": what a field accepts, for error texts. */
 void field_allowed(const struct field *field, char *out_text, size_t size);
+
+/* The same for a value of `type`, e.g. one element of a list. */
+void field_allowed_as(const struct field *field, enum field_type type, char *out_text, size_t size);
+
+/* False when a record that can be null is null. record_set_present(false) needs one that can. */
+bool record_is_present(const struct record *record, const void *object);
+void record_set_present(const struct record *record, void *object, bool present);
 
 /* The bytes that one element of a list field takes. */
 size_t field_element_size(const struct field *field);

@@ -22,4 +22,7 @@ enum status record_from_json(const struct record *record, const char *text, size
 enum status record_schema(const struct record *record, const char *title,
                           struct buf *out_text) must_check;
 
+/* Name and version of the library behind it, e.g. "2.14". */
+const char *record_json_library(void);
+
 #endif
