@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "proto/base/text.h"
+
 static const char *const texts[STATUS_COUNT] = {
     [STATUS_OK] = "no error",
     [STATUS_AGAIN] = "not ready yet",
@@ -69,20 +71,11 @@ enum status status_of_errno(int error)
     }
 }
 
-/* What came from outside must not move a terminal's cursor. */
-static void mask_control_bytes(char *text)
-{
-    for (; *text != '\0'; text++) {
-        if ((unsigned char)*text < 0x20 || *text == 0x7f)
-            *text = '?';
-    }
-}
-
-static void set(struct fault *fault, const char *format, va_list args)
+static printf_like(2, 0) void set(struct fault *fault, const char *format, va_list args)
 {
     int length = vsnprintf(fault->text, sizeof fault->text, format, args);
     assert(length >= 0);
-    mask_control_bytes(fault->text);
+    text_mask(fault->text);
 }
 
 enum status fault_set(struct fault *fault, enum status status, const char *format, ...)

@@ -10,10 +10,12 @@
 
 enum { TEXT_QUANTITY_SIZE = 40 };
 
-/* Copies into a buffer of `size` bytes; false when it had to cut (the end is still a zero). */
+/* Copies into a buffer of `size` bytes; false when it had to cut (the end is still a zero, and no
+ * UTF-8 sequence is cut in two). */
 bool text_copy(char *out_text, size_t size, const char *text);
 
-/* A decimal integer and nothing else: optional '-', digits; no blanks, no '+', no exponent. */
+/* A decimal integer and nothing else: optional '-', digits; no blanks, no '+', no exponent.
+ * STATUS_INVALID for another form, STATUS_RANGE beyond 64 bits (also below). */
 enum status text_to_i64(const char *text, int64_t *out_value) must_check;
 
 /* An unsigned decimal integer and nothing else. */
@@ -28,7 +30,8 @@ void text_grouped(int64_t value, char out_text[TEXT_QUANTITY_SIZE]);
 /* Bytes for people, binary units: "4 MiB", "64.8 KiB", "831 B". */
 void text_bytes(int64_t bytes, char out_text[TEXT_QUANTITY_SIZE]);
 
-/* A time for people: "850 ns", "12.3 us", "4.06 ms", "1.25 s". */
+/* A time for people, three digits without zeros at the end: "850 ns", "12.3 us", "4.06 ms", "1.25
+ * s", "2 s". */
 void text_duration(int64_t ns, char out_text[TEXT_QUANTITY_SIZE]);
 
 /* The candidate nearest to `word` (NULL-terminated list) when it is near enough to have been
@@ -37,5 +40,9 @@ const char *text_nearest(const char *word, const char *const *candidates);
 
 /* True when `bytes` is valid UTF-8 as RFC 3629 has it. */
 bool text_is_utf8(const char *bytes, size_t length);
+
+/* Every byte of a control character (C0, DEL, C1) or of what is no UTF-8 becomes '?': words from
+ * outside must not move a terminal's cursor or break a line. */
+void text_mask(char *text);
 
 #endif
