@@ -45,14 +45,14 @@ tests()
 {
     folder=build/$1 status=0
     shift
-    $fixed ctest --test-dir "$folder" -O "$scratch/ctest.log" --output-on-failure --no-tests=error -j 2 \
-        "$@" || status=1
+    $fixed ctest --test-dir "$folder" -O "$scratch/ctest.log" --output-on-failure \
+        --no-tests=error -j 2 "$@" || status=1
     ran=$(grep -c '^ *[0-9]*/[0-9]* Test ' "$scratch/ctest.log" || true)
     good=$(grep -c '^ *[0-9]*/[0-9]* Test .* Passed ' "$scratch/ctest.log" || true)
     left=$(grep -c '^ *[0-9]*/[0-9]* Test .*\*\*\*Skipped ' "$scratch/ctest.log" || true)
     passed=$((passed + good)) skipped=$((skipped + left))
     failed=$((failed + ran - good - left))
-    return $status
+    return "$status"
 }
 
 lint()
@@ -89,7 +89,7 @@ threads()
     if setarch -R true 2>/dev/null; then fixed='setarch -R'; fi
     export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
     for model in shared split; do
-        $fixed build/tsan/sonde loopback --io-model $model --io-threads 2 --clients 6 \
+        $fixed build/tsan/sonde loopback --io-model "$model" --io-threads 2 --clients 6 \
             --payload 64,8192 --window 1,16 --repeat 1 --warmup 0.1 --seconds 0.3 \
             --output "$scratch/tsan" >"$scratch/tsan.log" 2>&1 || {
             cat "$scratch/tsan.log"

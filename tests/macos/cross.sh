@@ -65,7 +65,7 @@ Libs: -L$tools/lib -l$2
 EOF
 }
 
-rm -rf "$tools/include" "$tools/lib" "$tools/pkgconfig"
+rm -rf "${tools:?}/include" "${tools:?}/lib" "${tools:?}/pkgconfig"
 mkdir -p "$tools/include/openssl" "$tools/lib" "$tools/pkgconfig"
 ln -s /usr/include/jansson*.h /usr/include/cmocka*.h "$tools/include"
 for folder in /usr/include/openssl "/usr/include/$(cc -print-multiarch)/openssl"; do
