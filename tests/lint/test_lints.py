@@ -144,6 +144,10 @@ class Banned(unittest.TestCase):
         self.assertEqual([], self.check("    exit(1);\n", "controller/main.c"))
         self.assertEqual([], self.check("    _exit(1);\n", "tests/tool/a.c"))
 
+    def test_tests_may_call_programs_but_not_atoi(self):
+        self.assertEqual([], self.check("    system(x);\n", "tests/proto/base/test_a.c"))
+        self.assertEqual(1, len(self.check("    atoi(x);\n", "tests/proto/base/test_a.c")))
+
     def test_words_names_and_members_are_left_alone(self):
         for text in ("/* atoi(x) */\n", 'p("system(1)");\n', "x->system(1);\n", "x.sleep(1);\n",
                      "my_atoi(x);\n", "gmtime_r(a, b);\n", "int random(void);\n"):
