@@ -45,7 +45,11 @@ symbols()
 # stub MODULE LIBRARY: makes MODULE.pc and LIBRARY.tbd, Apple's text form of a library.
 stub()
 {
-    folder=$(pkg-config --variable=libdir "$1")
+    exported=$(symbols "$(cc -print-file-name="lib$2.so")")
+    [ -n "$exported" ] || {
+        echo "macos: no symbols found in lib$2.so" >&2
+        exit 1
+    }
     cat >"$tools/lib/lib$2.tbd" <<EOF
 --- !tapi-tbd
 tbd-version: 4
@@ -53,7 +57,7 @@ targets: [ arm64-macos ]
 install-name: '/opt/homebrew/lib/lib$2.dylib'
 exports:
   - targets: [ arm64-macos ]
-    symbols: [ $(symbols "$folder/lib$2.so") ]
+    symbols: [ $exported ]
 ...
 EOF
     cat >"$tools/pkgconfig/$1.pc" <<EOF
