@@ -103,8 +103,8 @@ threads()
 tidy()
 {
     find proto agent controller -name '*.c' ! -name '*_macos.c' -print0 |
-        xargs -0 -n 4 -P 2 clang-tidy --quiet -p build/clang 2>"$scratch/tidy.log" || {
-        cat "$scratch/tidy.log"
+        xargs -0 -n 4 -P 2 clang-tidy --quiet -p build/clang >"$scratch/tidy.log" 2>&1 || {
+        grep -v ' warnings generated\|^Suppressed \|^Use -header' "$scratch/tidy.log"
         return 1
     }
 }
@@ -138,6 +138,7 @@ fi
 step 'lints' lint
 step 'gcc: build, unit and system tests, corpora' gcc_build
 step 'clang: build, unit tests' clang_build
+step 'clang-tidy' tidy
 step 'address and undefined behaviour: unit and system tests, corpora' sanitized
 step 'threads: unit tests, loopback' threads
 step 'macOS: cross-build' macos

@@ -72,6 +72,13 @@ class Layers(unittest.TestCase):
                           proto__base__b_C='#include "proto/base/c.h"\n',
                           proto__base__c_H='#include "proto/base/a.h"\n')
 
+    def test_private_part_may_share_its_owners_types(self):
+        part = {"proto__base__a_C": '#include "proto/base/a_part.h"\n', "proto__base__a_H": "",
+                "proto__base__a_part_H": '#include "proto/base/a.h"\n'}
+        self.assertEqual([], self.check(**part))
+        self.assert_found("include one another", **part, proto__base__b_H="",
+                          proto__base__b_C='#include "proto/base/a_part.h"\n')
+
     def test_commented_include_is_ignored(self):
         self.assertEqual([], self.check(proto__base__a_C='/*\n#include "agent/host/b.h"\n*/\n'))
 
