@@ -114,6 +114,20 @@ static enum status check_lists(const struct plan *plan, struct fault *fault)
     return STATUS_OK;
 }
 
+static enum status check_engines_twice(const struct list *engines, struct fault *fault)
+{
+    const int *kinds = engines->items;
+
+    for (size_t i = 0; i < engines->count; i++) {
+        for (size_t k = 0; k < i; k++) {
+            if (kinds[i] == kinds[k])
+                return fault_set(fault, STATUS_RANGE, "engine: %s is there twice",
+                                 engine_names[kinds[i]]);
+        }
+    }
+    return STATUS_OK;
+}
+
 /* A cell that is there twice could not be told from its twin. */
 static enum status check_twice(const struct list *list, const char *name, struct fault *fault)
 {
@@ -135,6 +149,8 @@ enum status plan_check(const struct plan *plan, struct fault *fault)
         status = check_twice(&plan->payloads, "payload", fault);
     if (status == STATUS_OK)
         status = check_twice(&plan->windows, "window", fault);
+    if (status == STATUS_OK)
+        status = check_engines_twice(&plan->engines, fault);
     for (size_t i = 0; i < plan->payloads.count && status == STATUS_OK; i++)
         status = check_payload(plan, item(&plan->payloads, i), fault);
     for (size_t i = 0; i < plan->windows.count && status == STATUS_OK; i++) {

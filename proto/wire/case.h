@@ -51,10 +51,11 @@ extern const struct record plan_record;
 extern const struct record case_params_record;
 
 /* Checks what ranges alone cannot say: payload sizes that are no STAMP (below 44, 45 to 47, above
- * the family's maximum), clients x window. The fault says what is allowed. */
+ * the family's maximum), values that are there twice, empty lists, too many cases, clients x
+ * window. The fault names the flag and says what is allowed. The plan has passed record_check. */
 enum status plan_check(const struct plan *plan, struct fault *fault) must_check;
 
-/* payloads x windows x repeats x engines. */
+/* payloads x windows x repeats x engines, of a plan that has passed record_check. */
 size_t plan_case_count(const struct plan *plan);
 
 /* Case `index` (0-based) of the plan: engines outermost, then repeats, payloads, windows. So a run

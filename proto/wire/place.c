@@ -1,28 +1,46 @@
 /* Owns the text of a JSON pointer while a document is walked. */
 #include "proto/wire/place.h"
 
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
-static void put(struct place *place, char c)
+/* All of the bytes or none of them; false when they do not fit. */
+static bool put(struct place *place, const char *bytes, size_t count)
 {
-    if (place->length + 1 >= sizeof place->text)
-        return;
-    place->text[place->length++] = c;
+    if (count >= sizeof place->text - place->length)
+        return false;
+    memcpy(place->text + place->length, bytes, count);
+    place->length += count;
     place->text[place->length] = '\0';
+    return true;
+}
+
+/* A byte and the UTF-8 continuation bytes behind it: what must not be cut. */
+static size_t unit_length(const char *text)
+{
+    size_t length = 1;
+
+    while (((unsigned char)text[length] & 0xc0) == 0x80)
+        length++;
+    return length;
 }
 
 size_t place_enter(struct place *place, const char *key)
 {
     size_t before = place->length;
+    bool fits = put(place, "/", 1);
 
-    put(place, '/');
-    for (; *key != '\0'; key++) {
-        if (*key == '~' || *key == '/') {
-            put(place, '~');
-            put(place, *key == '~' ? '0' : '1');
-        } else {
-            put(place, *key);
-        }
+    while (fits && *key != '\0') {
+        size_t unit = unit_length(key);
+
+        if (*key == '~')
+            fits = put(place, "~0", 2);
+        else if (*key == '/')
+            fits = put(place, "~1", 2);
+        else
+            fits = put(place, key, unit);
+        key += unit;
     }
     return before;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "proto/base/text.h"
+#include "proto/wire/limits.h"
 
 static void *member(const struct field *field, void *object)
 {
@@ -90,7 +91,7 @@ size_t field_element_size(const struct field *field)
     case FIELD_MAP_TEXT:
         break;
     }
-    assert(!"no such element");
+    assert(false && "no such element");
     return 0;
 }
 
@@ -129,14 +130,13 @@ void record_done(const struct record *record, void *object)
     record_init(record, object);
 }
 
-static int names_text(const struct field *field, char *out_text, size_t size)
+static void names_text(const struct field *field, char *out_text, size_t size)
 {
     int used = snprintf(out_text, size, "one of ");
 
     for (size_t i = 0; i < field->name_count && used > 0 && (size_t)used < size; i++)
         used += snprintf(out_text + used, size - (size_t)used, "%s%s", i == 0 ? "" : ", ",
                          field->names[i]);
-    return used;
 }
 
 void field_allowed_as(const struct field *field, enum field_type type, char *out_text, size_t size)
@@ -169,10 +169,10 @@ void field_allowed_as(const struct field *field, enum field_type type, char *out
         snprintf(out_text, size, "an object");
         break;
     case FIELD_PAIR:
-        snprintf(out_text, size, "a pair of integers [a, b]");
+        snprintf(out_text, size, "a pair of integers [a, b] from %lld up", (long long)field->min);
         break;
     case FIELD_WORD:
-        snprintf(out_text, size, "text");
+        snprintf(out_text, size, "UTF-8 text of at most %d bytes", LIMIT_COMMAND_WORD_BYTES);
         break;
     case FIELD_LIST:
         snprintf(out_text, size, "a list");

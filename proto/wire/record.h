@@ -1,7 +1,7 @@
 /* A struct described once.
  *
  * One table per struct says each field's name, type, range and meaning; from it come the JSON form
- * (record_json.h), the JSON Schema (record_schema.h), command-line flags (controller/command) and
+ * (record_json.h), the JSON Schema, command-line flags (controller/command) and
  * every error text. So a field's name is written once, at its struct.
  *
  * Absent values: an integer is NONE_INT, a real is NAN, a text is "", a record's `present` member
@@ -27,9 +27,9 @@ enum field_type {
     FIELD_ENUM,     /* an enum (as wide as int) with a name for each value from 0 */
     FIELD_RECORD,   /* another struct, as an object */
     FIELD_INLINE,   /* another struct, its fields standing in this object */
-    FIELD_NAMED,    /* int64_t[name_count], as an object with the names; unknown names are ignored,
-                       missing ones become NONE_INT */
-    FIELD_PAIR,     /* int64_t[2], as [a, b]; only as element of a list */
+    FIELD_NAMED,    /* int64_t[name_count], each from `min` up or null, as an object with the names;
+                       unknown names are ignored, missing ones become NONE_INT */
+    FIELD_PAIR,     /* int64_t[2], each from `min` up, as [a, b]; only as element of a list */
     FIELD_WORD,     /* char *, owned; only as element of a list */
     FIELD_LIST,     /* struct list of up to `size` elements of type `of` */
     FIELD_MAP_INT,  /* struct list of struct map_item, as {key: number|null} */
@@ -66,7 +66,8 @@ struct record {
     size_t present; /* offset of its `bool present` plus 1; 0 when it cannot be null */
 };
 
-/* Owned array of `count` elements; NULL while empty. */
+/* Owned array of `count` elements; NULL while empty. Only list_append and map_add make it longer:
+ * they know its capacity from its count. */
 struct list {
     void *items;
     size_t count;
@@ -91,8 +92,9 @@ void record_init(const struct record *record, void *out_object);
 /* Frees what lists hold and makes the object as record_init does. NULL is allowed. */
 void record_done(const struct record *record, void *object);
 
-/* Checks every range, length and enum of a struct that this program filled or read. The fault
- * names the place as a JSON pointer and says what is allowed. */
+/* Checks every range, length, enum and text (UTF-8) of a struct that this program filled or read:
+ * what passes can be written and read again. The fault names the place as a JSON pointer and says
+ * what is allowed. */
 enum status record_check(const struct record *record, const void *object,
                          struct fault *fault) must_check;
 
@@ -118,7 +120,8 @@ size_t field_element_size(const struct field *field);
 void *list_append(struct list *list, const struct field *field);
 void *list_append_sized(struct list *list, size_t element_size);
 
-/* Appends to a map; a longer key or text is cut. */
+/* Appends to a map; a longer key or text is cut. The caller sees to it that no key is there twice
+ * (record_check refuses that). */
 void map_add_int(struct list *map, const char *key, int64_t number);
 void map_add_text(struct list *map, const char *key, const char *text);
 

@@ -1,5 +1,5 @@
-/* Owns the check of a filled struct against its table: ranges, lengths, enums. Knows no text form.
- */
+/* Owns the check of a filled struct against its table: ranges, lengths, enums, texts. Knows no
+ * text form. */
 #include "proto/wire/record.h"
 
 #include <math.h>
@@ -24,8 +24,9 @@ static enum status refuse(struct check *check, const struct field *field, enum f
     char allowed[320];
 
     field_allowed_as(field, type, allowed, sizeof allowed);
-    return fault_set(check->fault, STATUS_RANGE, "%s: %s is not allowed: %s",
-                     place_text(&check->place), value, allowed);
+    return fault_set(check->fault, STATUS_RANGE, "%s: %s is not allowed: %s%s",
+                     place_text(&check->place), value, allowed,
+                     (field->flags & FIELD_NULLABLE) != 0 ? " or null" : "");
 }
 
 static enum status check_int(struct check *check, const struct field *field, int64_t value)
@@ -52,13 +53,48 @@ static enum status check_real(struct check *check, const struct field *field, do
     return refuse(check, field, FIELD_REAL, isnan(value) ? "null" : text);
 }
 
+static bool is_text(const char *text, size_t size)
+{
+    size_t length = strnlen(text, size);
+
+    return length < size && text_is_utf8(text, length);
+}
+
 static enum status check_text(struct check *check, const struct field *field, const char *text)
 {
-    size_t length = strnlen(text, field->size);
-
-    if (length < field->size && text_is_utf8(text, length))
+    if (is_text(text, field->size))
         return STATUS_OK;
     return refuse(check, field, FIELD_TEXT, "this text");
+}
+
+static enum status check_word(struct check *check, const struct field *field, const char *word)
+{
+    size_t length = word == NULL ? 0 : strnlen(word, LIMIT_COMMAND_WORD_BYTES + 1);
+
+    if (word != NULL && length <= LIMIT_COMMAND_WORD_BYTES && text_is_utf8(word, length))
+        return STATUS_OK;
+    return refuse(check, field, FIELD_WORD, word == NULL ? "null" : "this text");
+}
+
+static enum status check_pair(struct check *check, const struct field *field, const int64_t *pair)
+{
+    if (pair[0] >= field->min && pair[1] >= field->min)
+        return STATUS_OK;
+    return refuse(check, field, FIELD_PAIR, "this pair");
+}
+
+static enum status check_named(struct check *check, const struct field *field,
+                               const int64_t *values)
+{
+    for (size_t i = 0; i < field->name_count; i++) {
+        if (values[i] == NONE_INT || values[i] >= field->min)
+            continue;
+        place_enter(&check->place, field->names[i]);
+        return fault_set(check->fault, STATUS_RANGE,
+                         "%s: %lld is not allowed: an integer from %lld up or null",
+                         place_text(&check->place), (long long)values[i], (long long)field->min);
+    }
+    return STATUS_OK;
 }
 
 static enum status check_enum(struct check *check, const struct field *field, int value)
@@ -83,8 +119,11 @@ static enum status check_element(struct check *check, const struct field *field,
     case FIELD_RECORD:
         return check_record(check, field->record, at);
     case FIELD_PAIR:
-    case FIELD_WORD:
+        return check_pair(check, field, at);
     case FIELD_NAMED:
+        return check_named(check, field, at);
+    case FIELD_WORD:
+        return check_word(check, field, *(char *const *)at);
     case FIELD_BOOL:
     case FIELD_TEXT:
     case FIELD_INLINE:
@@ -96,26 +135,57 @@ static enum status check_element(struct check *check, const struct field *field,
     return STATUS_OK;
 }
 
+static enum status check_size(struct check *check, const struct list *list, size_t cap)
+{
+    if (list->count <= cap)
+        return STATUS_OK;
+    return fault_set(check->fault, STATUS_TOO_LARGE, "%s: %zu entries, at most %zu are allowed",
+                     place_text(&check->place), list->count, cap);
+}
+
 static enum status check_list(struct check *check, const struct field *field,
                               const struct list *list)
 {
-    size_t cap = field->type == FIELD_LIST ? field->size : (size_t)LIMIT_MAP_ENTRIES;
+    enum status status = check_size(check, list, field->size);
 
-    if (list->count > cap)
-        return fault_set(check->fault, STATUS_TOO_LARGE, "%s: %zu entries, at most %zu are allowed",
-                         place_text(&check->place), list->count, cap);
-    if (field->type != FIELD_LIST)
-        return STATUS_OK;
-    for (size_t i = 0; i < list->count; i++) {
+    for (size_t i = 0; i < list->count && status == STATUS_OK; i++) {
         size_t back = place_enter_index(&check->place, i);
-        const char *at = (const char *)list->items + i * field_element_size(field);
-        enum status status = check_element(check, field, at);
 
+        status =
+            check_element(check, field, (const char *)list->items + i * field_element_size(field));
         place_leave(&check->place, back);
-        if (status != STATUS_OK)
-            return status;
     }
-    return STATUS_OK;
+    return status;
+}
+
+static enum status check_map(struct check *check, const struct list *map)
+{
+    const struct map_item *items = map->items;
+    enum status status = check_size(check, map, LIMIT_MAP_ENTRIES);
+
+    for (size_t i = 0; i < map->count && status == STATUS_OK; i++) {
+        size_t back = check->place.length;
+
+        if (!is_text(items[i].key, sizeof items[i].key))
+            return fault_set(check->fault, STATUS_RANGE, "%s: key %zu is no UTF-8 text",
+                             place_text(&check->place), i);
+        place_enter(&check->place, items[i].key);
+        if (!is_text(items[i].text, sizeof items[i].text))
+            status = fault_set(check->fault, STATUS_RANGE, "%s: no UTF-8 text",
+                               place_text(&check->place));
+        else if (map_find(map, items[i].key) != &items[i])
+            status = fault_set(check->fault, STATUS_RANGE, "%s: is there twice",
+                               place_text(&check->place));
+        place_leave(&check->place, back);
+    }
+    return status;
+}
+
+static enum status check_part(struct check *check, const struct field *field, const void *at)
+{
+    if ((field->flags & FIELD_NULLABLE) != 0 && !record_is_present(field->record, at))
+        return STATUS_OK;
+    return check_record(check, field->record, at);
 }
 
 static enum status check_field(struct check *check, const struct field *field, const void *object)
@@ -132,14 +202,17 @@ static enum status check_field(struct check *check, const struct field *field, c
     case FIELD_ENUM:
         return check_enum(check, field, *(const int *)at);
     case FIELD_RECORD:
+        return check_part(check, field, at);
     case FIELD_INLINE:
         return check_record(check, field->record, at);
+    case FIELD_NAMED:
+        return check_named(check, field, at);
     case FIELD_LIST:
+        return check_list(check, field, at);
     case FIELD_MAP_INT:
     case FIELD_MAP_TEXT:
-        return check_list(check, field, at);
+        return check_map(check, at);
     case FIELD_BOOL:
-    case FIELD_NAMED:
     case FIELD_PAIR:
     case FIELD_WORD:
         break;
@@ -151,7 +224,8 @@ static enum status check_record(struct check *check, const struct record *record
                                 const void *object)
 {
     if (!record_is_present(record, object))
-        return STATUS_OK;
+        return fault_set(check->fault, STATUS_RANGE, "%s: null is not allowed: an object (%s)",
+                         place_text(&check->place), record->name);
     for (size_t i = 0; i < record->count; i++) {
         const struct field *field = &record->fields[i];
         size_t back = check->place.length;

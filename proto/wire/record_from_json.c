@@ -44,21 +44,40 @@ static const char *type_name(const json_t *json)
     return "something else";
 }
 
+/* The value for an error text: "an integer -5", "null". */
+static void describe(const json_t *json, char out_text[96])
+{
+    const char *type = type_name(json);
+
+    if (json_is_integer(json))
+        snprintf(out_text, 96, "%s %lld", type, (long long)json_integer_value(json));
+    else if (json_is_real(json))
+        snprintf(out_text, 96, "%s %.12g", type, json_real_value(json));
+    else if (json_is_string(json))
+        snprintf(out_text, 96, "%s \"%.40s\"", type, json_string_value(json));
+    else
+        snprintf(out_text, 96, "%s", type);
+}
+
+static bool is_of_type(enum field_type type, const json_t *json)
+{
+    if (type == FIELD_INT)
+        return json_is_integer(json);
+    if (type == FIELD_REAL)
+        return json_is_number(json);
+    return (type == FIELD_TEXT || type == FIELD_ENUM || type == FIELD_WORD) && json_is_string(json);
+}
+
 static enum status refuse(struct reader *reader, const struct field *field, enum field_type type,
                           const json_t *json)
 {
     char allowed[320];
-    char value[64] = "";
+    char value[96];
 
+    describe(json, value);
     field_allowed_as(field, type, allowed, sizeof allowed);
-    if (json_is_integer(json))
-        snprintf(value, sizeof value, " %lld", (long long)json_integer_value(json));
-    else if (json_is_real(json))
-        snprintf(value, sizeof value, " %.12g", json_real_value(json));
-    else if (json_is_string(json))
-        snprintf(value, sizeof value, " \"%.40s\"", json_string_value(json));
-    return fault_set(reader->fault, STATUS_RANGE, "%s: %s%s is not allowed: %s%s",
-                     place_text(&reader->place), type_name(json), value, allowed,
+    return fault_set(reader->fault, is_of_type(type, json) ? STATUS_RANGE : STATUS_INVALID,
+                     "%s: %s is not allowed: %s%s", place_text(&reader->place), value, allowed,
                      (field->flags & FIELD_NULLABLE) != 0 ? " or null" : "");
 }
 
@@ -104,7 +123,7 @@ static enum status read_text(struct reader *reader, const struct field *field, j
     if (!json_is_string(json))
         return refuse(reader, field, FIELD_TEXT, json);
     length = json_string_length(json);
-    if (length >= field->size || memchr(json_string_value(json), '\0', length) != NULL)
+    if (length >= field->size)
         return refuse(reader, field, FIELD_TEXT, json);
     memcpy(out_text, json_string_value(json), length + 1);
     return STATUS_OK;
@@ -122,19 +141,24 @@ static enum status read_enum(struct reader *reader, const struct field *field, j
     return refuse(reader, field, FIELD_ENUM, json);
 }
 
-static enum status read_count_or_null(struct reader *reader, const struct field *field,
-                                      json_t *json, int64_t *out_value)
+/* The one integer that JSON can say and we cannot is NONE_INT; `min` is above it. */
+static enum status read_count_or_null(struct reader *reader, int64_t min, const json_t *json,
+                                      int64_t *out_value)
 {
+    char value[96];
+
     if (json_is_null(json)) {
         *out_value = NONE_INT;
         return STATUS_OK;
     }
-    if (!json_is_integer(json))
-        return fault_set(reader->fault, STATUS_INVALID,
-                         "%s: %s is not allowed: an integer or null in %s",
-                         place_text(&reader->place), type_name(json), field->name);
-    *out_value = json_integer_value(json);
-    return STATUS_OK;
+    if (json_is_integer(json) && json_integer_value(json) >= min) {
+        *out_value = json_integer_value(json);
+        return STATUS_OK;
+    }
+    describe(json, value);
+    return fault_set(reader->fault, json_is_integer(json) ? STATUS_RANGE : STATUS_INVALID,
+                     "%s: %s is not allowed: an integer from %lld up or null",
+                     place_text(&reader->place), value, (long long)min);
 }
 
 static enum status read_named(struct reader *reader, const struct field *field, json_t *json,
@@ -149,7 +173,7 @@ static enum status read_named(struct reader *reader, const struct field *field, 
 
         values[i] = NONE_INT;
         if (value != NULL)
-            status = read_count_or_null(reader, field, value, &values[i]);
+            status = read_count_or_null(reader, field->min, value, &values[i]);
         place_leave(&reader->place, back);
         if (status != STATUS_OK)
             return status;
@@ -162,20 +186,23 @@ static enum status read_map_entry(struct reader *reader, const struct field *fie
 {
     int64_t number = NONE_INT;
     enum status status = STATUS_OK;
+    char value[96];
 
     if (strlen(key) >= MAP_KEY_SIZE)
         return fault_set(reader->fault, STATUS_TOO_LARGE, "%s: key longer than %d bytes",
                          place_text(&reader->place), MAP_KEY_SIZE - 1);
     if (field->type == FIELD_MAP_INT) {
-        status = read_count_or_null(reader, field, json, &number);
+        status = read_count_or_null(reader, NONE_INT + 1, json, &number);
         if (status == STATUS_OK)
             map_add_int(map, key, number);
         return status;
     }
-    if (!json_is_string(json) || json_string_length(json) >= MAP_TEXT_SIZE)
-        return fault_set(reader->fault, STATUS_INVALID,
-                         "%s: %s is not allowed: text of at most %d bytes",
-                         place_text(&reader->place), type_name(json), MAP_TEXT_SIZE - 1);
+    if (!json_is_string(json) || json_string_length(json) >= MAP_TEXT_SIZE) {
+        describe(json, value);
+        return fault_set(reader->fault, json_is_string(json) ? STATUS_RANGE : STATUS_INVALID,
+                         "%s: %s is not allowed: UTF-8 text of at most %d bytes",
+                         place_text(&reader->place), value, MAP_TEXT_SIZE - 1);
+    }
     map_add_text(map, key, json_string_value(json));
     return STATUS_OK;
 }
@@ -189,8 +216,8 @@ static enum status read_map(struct reader *reader, const struct field *field, js
     if (!json_is_object(json))
         return refuse(reader, field, field->type, json);
     if (json_object_size(json) > LIMIT_MAP_ENTRIES)
-        return fault_set(reader->fault, STATUS_TOO_LARGE, "%s: more than %d entries",
-                         place_text(&reader->place), LIMIT_MAP_ENTRIES);
+        return fault_set(reader->fault, STATUS_TOO_LARGE, "%s: %zu entries, at most %d are allowed",
+                         place_text(&reader->place), json_object_size(json), LIMIT_MAP_ENTRIES);
     json_object_foreach(json, key, value)
     {
         size_t back = place_enter(&reader->place, key);
@@ -253,7 +280,7 @@ static enum status read_element(struct reader *reader, const struct field *field
     case FIELD_MAP_TEXT:
         break;
     }
-    assert(!"no such element");
+    assert(false && "no such element");
     return STATUS_INVALID;
 }
 
@@ -322,7 +349,7 @@ static enum status read_value(struct reader *reader, const struct field *field, 
     case FIELD_WORD:
         break;
     }
-    assert(!"no such field");
+    assert(false && "no such field");
     return STATUS_INVALID;
 }
 
@@ -366,6 +393,17 @@ static enum status read_record(struct reader *reader, const struct record *recor
     return STATUS_OK;
 }
 
+/* jansson stands behind the token that it refused, but in front of a byte that is no UTF-8 and
+ * where it missed something at the end. */
+static enum status refuse_text(const char *text, size_t length, const json_error_t *error,
+                               struct fault *fault)
+{
+    enum json_error_code code = json_error_code(error);
+    bool in_front = code == json_error_invalid_utf8 || code == json_error_premature_end_of_input;
+
+    return json_fault_at(text, length, (size_t)error->position + in_front, error->text, fault);
+}
+
 enum status record_from_json(const struct record *record, const char *text, size_t length,
                              void *out_object, struct fault *fault)
 {
@@ -380,7 +418,7 @@ enum status record_from_json(const struct record *record, const char *text, size
         return status;
     json = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
     if (json == NULL)
-        return json_fault_at(text, length, (size_t)error.position, error.text, fault);
+        return refuse_text(text, length, &error, fault);
     status = read_record(&reader, record, json, out_object);
     json_decref(json);
     if (status != STATUS_OK)

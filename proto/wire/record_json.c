@@ -1,5 +1,4 @@
-/* Owns JSON's text form of records, writing side and reading side. jansson parses and prints; what
- * a record is comes from its table. */
+/* Owns the way from records to JSON. jansson prints; what a record is comes from its table. */
 #include "proto/wire/record_json.h"
 
 #include <assert.h>
@@ -7,8 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* --- writing -------------------------------------------------------------------------------- */
 
 static json_t *object_of(const struct record *record, const void *object);
 
@@ -87,7 +84,7 @@ static json_t *element_of(const struct field *field, const void *at)
     case FIELD_MAP_TEXT:
         break;
     }
-    assert(!"no such element");
+    assert(false && "no such element");
     return NULL;
 }
 
@@ -140,7 +137,7 @@ static json_t *value_of(const struct field *field, const void *at)
     case FIELD_WORD:
         break;
     }
-    assert(!"no such field");
+    assert(false && "no such field");
     return NULL;
 }
 
@@ -176,8 +173,11 @@ static int append(const char *bytes, size_t length, void *context)
 
 enum status record_to_json(const struct record *record, const void *object, struct buf *out_text)
 {
-    json_t *json = object_of(record, object);
+    enum status checked = record_check(record, object, NULL);
+    json_t *json;
 
+    assert(checked == STATUS_OK);
+    json = object_of(record, object);
     if (json_dump_callback(json, append, out_text, JSON_COMPACT) != 0)
         abort();
     json_decref(json);

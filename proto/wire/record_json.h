@@ -1,4 +1,4 @@
-/* Records as JSON and back. jansson is used in record_json.c and record_schema.c only. */
+/* Records as JSON and back. jansson is used in record_*json.c and record_schema.c only. */
 #ifndef SONDE_WIRE_RECORD_JSON_H
 #define SONDE_WIRE_RECORD_JSON_H
 
@@ -6,7 +6,7 @@
 #include "proto/wire/record.h"
 
 /* Appends the object as one line of JSON in the table's order. The object must pass
- * record_check; out-of-range values are a bug and abort. */
+ * record_check; one that does not is a bug and aborts. STATUS_TOO_LARGE when the buffer is full. */
 enum status record_to_json(const struct record *record, const void *object,
                            struct buf *out_text) must_check;
 

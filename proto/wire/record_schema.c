@@ -45,7 +45,9 @@ static json_t *named_of(const struct field *field)
     json_t *properties = must(json_object());
 
     for (size_t i = 0; i < field->name_count; i++)
-        put(properties, field->names[i], json_pack("{s:[s,s]}", "type", "integer", "null"));
+        put(properties, field->names[i],
+            json_pack("{s:[s,s],s:I}", "type", "integer", "null", "minimum",
+                      (json_int_t)field->min));
     return json_pack("{s:s,s:o}", "type", "object", "properties", properties);
 }
 
@@ -94,7 +96,7 @@ static json_t *value_of(const struct field *field, enum field_type type)
     case FIELD_INLINE:
         break;
     }
-    assert(!"no such field");
+    assert(false && "no such field");
     return NULL;
 }
 
@@ -143,10 +145,13 @@ static int append(const char *bytes, size_t length, void *context)
 
 enum status record_schema(const struct record *record, const char *title, struct buf *out_text)
 {
-    json_t *schema = must(schema_of(record));
+    json_t *schema = must(json_pack(
+        "{s:s,s:s}", "$schema", "https://json-schema.org/draft/2020-12/schema", "title", title));
+    json_t *object = must(schema_of(record));
 
-    put(schema, "$schema", json_string("https://json-schema.org/draft/2020-12/schema"));
-    put(schema, "title", json_string(title));
+    if (json_object_update(schema, object) != 0)
+        abort();
+    json_decref(object);
     if (json_dump_callback(schema, append, out_text, JSON_INDENT(1)) != 0)
         abort();
     buf_text(out_text, "\n");

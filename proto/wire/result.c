@@ -131,11 +131,18 @@ static const struct field leg_fields[] = {
 const struct record leg_record = RECORD(leg, leg_fields);
 
 static const struct field phase_fields[] = {
-    REAL(struct phase, seconds, LIMIT_SECONDS * 2, "first send to last, without the drain"),
+    REAL(struct phase, seconds, LIMIT_SECONDS * 2,
+         "first send to the end of sending or the last echo, the later of both"),
     PART(struct phase, forward, leg_record, "sender to echo"),
     PART(struct phase, reverse, leg_record, "echo to sender"),
     COUNT(struct phase, lost_echoes, "forward lost + reverse lost + echoes refused"),
     REAL_OR_NULL(struct phase, echoes_per_second, 1e12, "null when the case failed"),
+    { FIELD_AT(struct phase, slip_ns), .type = FIELD_INT, .flags = FIELD_NULLABLE | FIELD_OPTIONAL,
+      .max = COUNT_MAX,
+      .help = "open loop: the largest delay of a burst, ns; null in closed loops" },
+    { FIELD_AT(struct phase, skipped_bursts), .type = FIELD_INT,
+      .flags = FIELD_NULLABLE | FIELD_OPTIONAL, .max = COUNT_MAX,
+      .help = "open loop: bursts left out because the sender was too late" },
     { FIELD_AT(struct phase, counters), .type = FIELD_LIST, .of = FIELD_NAMED, .size = LIMIT_HOSTS,
       .names = counter_names, .name_count = COUNTER_COUNT,
       .help = "kernel counters' differences over the phase, one per host" },
@@ -268,14 +275,27 @@ void uuid7_format(int64_t unix_ms, const uint8_t random[10], char out_text[40])
              (unsigned)random[8], (unsigned)random[9]);
 }
 
+static int64_t total(const int64_t *counts, size_t count)
+{
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < count; i++)
+        sum = counts[i] > INT64_MAX - sum ? INT64_MAX : sum + counts[i];
+    return sum;
+}
+
 int64_t refused_total(const struct refused *refused)
 {
-    return refused->eagain + refused->enobufs + refused->emsgsize + refused->eperm +
-           refused->econnrefused + refused->other;
+    const int64_t counts[] = { refused->eagain, refused->enobufs,      refused->emsgsize,
+                               refused->eperm,  refused->econnrefused, refused->other };
+
+    return total(counts, RECORD_COUNT(counts));
 }
 
 int64_t lost_to_total(const struct lost_to *places)
 {
-    return places->receive_buffer + places->sender_host + places->receiver_host + places->network +
-           places->unattributed;
+    const int64_t counts[] = { places->receive_buffer, places->sender_host, places->receiver_host,
+                               places->network, places->unattributed };
+
+    return total(counts, RECORD_COUNT(counts));
 }

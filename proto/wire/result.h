@@ -47,11 +47,13 @@ struct leg {
 
 struct phase {
     bool present;
-    double seconds; /* from the first send to the last, the drain not counted */
+    double seconds; /* first send to the end of sending or the last echo, the later of both */
     struct leg forward, reverse;
     int64_t lost_echoes;
     double echoes_per_second; /* NAN when the case failed */
-    struct list counters;     /* of struct counters, one per host */
+    int64_t slip_ns;        /* open loop: the largest delay of a burst; NONE_INT in closed loops */
+    int64_t skipped_bursts; /* open loop: bursts left out because the sender was too late */
+    struct list counters;   /* of struct counters, one per host */
 };
 
 struct rtt {
@@ -149,7 +151,8 @@ extern const struct record run_record;
 /* A UUID of version 7 (RFC 9562) from a wall time and 10 random bytes. */
 void uuid7_format(int64_t unix_ms, const uint8_t random[10], char out_text[40]);
 
-/* The sum of a leg's refusals and of its places. */
+/* The sum of a leg's refusals and of its places; stops at INT64_MAX, as an archive may say
+ * anything. */
 int64_t refused_total(const struct refused *refused);
 int64_t lost_to_total(const struct lost_to *places);
 
