@@ -37,9 +37,10 @@ OPENING = {
     "epoll_create1": "EPOLL_CLOEXEC", "eventfd": "EFD_CLOEXEC", "timerfd_create": "TFD_CLOEXEC",
     "fopen": '"[^"]*e[^"]*"',
 }
-# As OPENING, but there is no flag at all.
+# As OPENING, but there is no flag at all: what sets FD_CLOEXEC follows within a few lines.
 UNFLAGGED = {"accept": "accept4", "pipe": "pipe2", "epoll_create": "epoll_create1", "dup": "fcntl",
-             "dup2": "fcntl", "creat": "open", "fdopendir": None}
+             "dup2": "fcntl", "creat": "open"}
+FOLLOWS_WITHIN = 500  # characters
 DECLARATION = re.compile(r"^[a-z][\w \t*]*[ \t*]$")
 
 
@@ -53,7 +54,7 @@ def arguments(text, at):
     return text[at:]
 
 
-def judge(path, name, given):
+def judge(path, name, given, after):
     ours = not path.startswith("tests/")
     if name in BANNED and (ours or name not in TESTS_MAY):
         return f"{name} is not used here; instead: {BANNED[name]}"
@@ -63,7 +64,7 @@ def judge(path, name, given):
         return None
     if ours and name in OPENING and not re.search(OPENING[name], given):
         return f"{name} without {OPENING[name]}: descriptors are close-on-exec from birth"
-    if ours and UNFLAGGED.get(name):
+    if ours and name in UNFLAGGED and "FD_CLOEXEC" not in after[:FOLLOWS_WITHIN]:
         return f"{name} cannot make a close-on-exec descriptor; instead: {UNFLAGGED[name]}"
     return None
 
@@ -77,7 +78,8 @@ def check(files):
             before = code[line_start:match.start()]
             if DECLARATION.match(before) and not re.match(r"\s*(return|else|do)\b", before):
                 continue  # a function or a member of that name, not a call
-            words = judge(path, match.group(1), arguments(text, match.end()))
+            words = judge(path, match.group(1), arguments(text, match.end()),
+                          text[match.end():])
             if words:
                 problems.append((path, code.count("\n", 0, match.start()) + 1, words))
     return problems

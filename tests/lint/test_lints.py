@@ -165,7 +165,8 @@ class Banned(unittest.TestCase):
                      "pipe(p)", 'fopen(p, "rb")', "epoll_create1(0)", "dup(1)"):
             self.assertEqual(1, len(self.check(f"    fd = {call};\n")), call)
         for call in ("open(p, O_RDONLY | O_CLOEXEC)", 'fopen(p, "rbe")',
-                     "socket(a, SOCK_DGRAM | SOCK_CLOEXEC, 0)", "fcntl(1, F_DUPFD_CLOEXEC, 3)"):
+                     "socket(a, SOCK_DGRAM | SOCK_CLOEXEC, 0)", "fcntl(1, F_DUPFD_CLOEXEC, 3)",
+                     "pipe(p);\n    fcntl(p[0], F_SETFD, FD_CLOEXEC)"):
             self.assertEqual([], self.check(f"    fd = {call};\n"), call)
 
 
