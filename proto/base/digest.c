@@ -89,3 +89,8 @@ int digest_equal(const void *a, const void *b, size_t length)
 {
     return CRYPTO_memcmp(a, b, length) == 0;
 }
+
+const char *digest_library(void)
+{
+    return OpenSSL_version(OPENSSL_VERSION_STRING);
+}
