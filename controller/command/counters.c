@@ -15,6 +15,7 @@
 #include "controller/command/interrupt.h"
 #include "controller/command/options.h"
 #include "proto/base/text.h"
+#include "proto/base/utf8.h"
 #include "proto/wire/limits.h"
 
 static const char about[] =
@@ -100,9 +101,9 @@ static void warn_of_namespace(const struct request *request, const struct counte
     text_copy(root, sizeof root, request->proc_root);
     text_copy(own, sizeof own, s->namespace);
     text_copy(first, sizeof first, s->init_namespace);
-    text_mask(root);
-    text_mask(own);
-    text_mask(first);
+    utf8_mask(root);
+    utf8_mask(own);
+    utf8_mask(first);
     fprintf(stderr,
             "sonde counters: warning: %s/self/net is network namespace %s, process 1 there is in "
             "%s\n",

@@ -6,6 +6,7 @@
 #include "agent/host/procfs.h"
 #include "controller/command/counters_view.h"
 #include "proto/base/text.h"
+#include "proto/base/utf8.h"
 #include "proto/wire/limits.h"
 #include "proto/wire/record_json.h"
 
@@ -106,7 +107,7 @@ static void put_text(struct buf *out_text, const char *name)
     char masked[sizeof(((struct interface_counters *)0)->name)];
 
     text_copy(masked, sizeof masked, name);
-    text_mask(masked);
+    utf8_mask(masked);
     buf_text(out_text, "\"");
     for (const char *c = masked; *c != '\0'; c++) {
         if (*c == '"' || *c == '\\')
@@ -143,9 +144,9 @@ static void fill_object(const struct counters_view *view, struct snapshot_object
     object->host = *view->host;
     text_copy(object->proc_root, sizeof object->proc_root,
               view->proc_root == NULL ? "" : view->proc_root);
-    text_mask(object->proc_root);
+    utf8_mask(object->proc_root);
     text_copy(object->namespace, sizeof object->namespace, view->snapshot->namespace);
-    text_mask(object->namespace);
+    utf8_mask(object->namespace);
     wall_format(view->taken, object->taken);
     object->counters = view->snapshot->total;
     object->cpus = view->snapshot->cpus;

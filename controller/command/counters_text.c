@@ -6,6 +6,7 @@
 #include "agent/host/procfs.h"
 #include "controller/command/counters_view.h"
 #include "proto/base/text.h"
+#include "proto/base/utf8.h"
 
 /* The groups' first counters, and the end. */
 static const int group_starts[] = { UDP_DELIVERED,         UDP6_DELIVERED,  IP_FRAGMENTS_CREATED,
@@ -174,7 +175,7 @@ static void put_interfaces(const struct list *interfaces, struct buf *out_text)
             continue;
         }
         text_copy(name, sizeof name, at[i].name);
-        text_mask(name);
+        utf8_mask(name);
         buf_printf(out_text, "  %-*s %14llu %14llu %14llu %14llu\n", NAME_WIDTH, name,
                    (unsigned long long)at[i].rx_dropped, (unsigned long long)at[i].rx_errors,
                    (unsigned long long)at[i].tx_dropped, (unsigned long long)at[i].tx_errors);
@@ -189,9 +190,9 @@ void counters_view_text(const struct counters_view *view, struct buf *out_text)
 
     wall_format(view->taken, taken);
     text_copy(namespace, sizeof namespace, view->snapshot->namespace);
-    text_mask(namespace);
+    utf8_mask(namespace);
     text_copy(root, sizeof root, view->proc_root == NULL ? "" : view->proc_root);
-    text_mask(root);
+    utf8_mask(root);
     if (view->proc_root == NULL)
         buf_printf(out_text, "Kernel counters of %s, %s %s", view->host->name, view->host->os,
                    view->host->os_release);
