@@ -12,6 +12,13 @@
 
 #include "proto/wire/counters.h"
 
+/* What a counter becomes whose value in the text is above 2^63-1: no count, but not missing. */
+#define PROCFS_TOO_LARGE (INT64_MIN + 1)
+
+/* The field of a counter as people know it: "Udp: " and "InErrors" of snmp, "Ip6" and "FragOKs" of
+ * snmp6. NULL for a counter of neither file. */
+const char *procfs_field(enum counter counter, const char **out_prefix);
+
 /* /proc/net/snmp: pairs of lines of one prefix, names then values ("Ip:", "Udp:"). Columns may be
  * more, fewer or in another order than today's. Returns the lines skipped as malformed. */
 size_t procfs_snmp(const char *text, size_t length, struct counters *counters);
@@ -46,8 +53,8 @@ struct proc_socket {
     int64_t inode, uid, port, queued_bytes, drops;
 };
 
-/* /proc/net/udp and udp6, columns by the header's names. Appends to a list of struct proc_socket.
- */
+/* /proc/net/udp and udp6, columns by the header's names. Appends to a list of struct proc_socket;
+ * drops is NONE_INT where the kernel has no such column. */
 size_t procfs_udp(const char *text, size_t length, struct list *sockets);
 
 #endif

@@ -20,6 +20,10 @@ struct command {
 /* Dispatches `sonde COMMAND ...`; argv is main's. */
 enum exit_code command_main(int argc, char **argv);
 
+/* What this binary was built from: "0.1.0", and the SHA-256 over its sources in hexadecimal. */
+const char *command_version(void);
+const char *command_source_sha256(void);
+
 enum exit_code command_loopback(int argc, char **argv);
 enum exit_code command_budget(int argc, char **argv);
 enum exit_code command_counters(int argc, char **argv);

@@ -26,4 +26,7 @@ void digest_random(void *out_bytes, size_t length);
 /* Compares in constant time; 1 when equal. */
 int digest_equal(const void *a, const void *b, size_t length);
 
+/* The version of the library behind it, e.g. "3.0.17". */
+const char *digest_library(void);
+
 #endif

@@ -65,7 +65,7 @@ static int open_to_read(const char *path, struct stat *out_facts, int *out_fd)
 static enum status read_file(const char *path, bool size_counts, struct buf *out_bytes,
                              struct fault *fault)
 {
-    struct stat facts;
+    struct stat facts = { 0 };
     enum status status = STATUS_OK;
     int fd = -1;
     int error = open_to_read(path, &facts, &fd);

@@ -131,11 +131,18 @@ static const struct field leg_fields[] = {
 const struct record leg_record = RECORD(leg, leg_fields);
 
 static const struct field phase_fields[] = {
-    REAL(struct phase, seconds, LIMIT_SECONDS * 2, "first send to last, without the drain"),
+    REAL(struct phase, seconds, LIMIT_SECONDS * 2,
+         "first send to the end of sending or the last echo, the later of both"),
     PART(struct phase, forward, leg_record, "sender to echo"),
     PART(struct phase, reverse, leg_record, "echo to sender"),
     COUNT(struct phase, lost_echoes, "forward lost + reverse lost + echoes refused"),
     REAL_OR_NULL(struct phase, echoes_per_second, 1e12, "null when the case failed"),
+    { FIELD_AT(struct phase, slip_ns), .type = FIELD_INT, .flags = FIELD_NULLABLE | FIELD_OPTIONAL,
+      .max = COUNT_MAX,
+      .help = "open loop: the largest delay of a burst, ns; null in closed loops" },
+    { FIELD_AT(struct phase, skipped_bursts), .type = FIELD_INT,
+      .flags = FIELD_NULLABLE | FIELD_OPTIONAL, .max = COUNT_MAX,
+      .help = "open loop: bursts left out because the sender was too late" },
     { FIELD_AT(struct phase, counters), .type = FIELD_LIST, .of = FIELD_NAMED, .size = LIMIT_HOSTS,
       .names = counter_names, .name_count = COUNTER_COUNT,
       .help = "kernel counters' differences over the phase, one per host" },

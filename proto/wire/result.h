@@ -47,11 +47,13 @@ struct leg {
 
 struct phase {
     bool present;
-    double seconds; /* from the first send to the last, the drain not counted */
+    double seconds; /* first send to the end of sending or the last echo, the later of both */
     struct leg forward, reverse;
     int64_t lost_echoes;
     double echoes_per_second; /* NAN when the case failed */
-    struct list counters;     /* of struct counters, one per host */
+    int64_t slip_ns;        /* open loop: the largest delay of a burst; NONE_INT in closed loops */
+    int64_t skipped_bursts; /* open loop: bursts left out because the sender was too late */
+    struct list counters;   /* of struct counters, one per host */
 };
 
 struct rtt {

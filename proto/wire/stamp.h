@@ -38,10 +38,12 @@ enum stamp_tlv_type {
 
 enum { STAMP_FLAG_UNRECOGNIZED = 0x80, STAMP_FLAG_MALFORMED = 0x40, STAMP_FLAG_INTEGRITY = 0x20 };
 
-/* How one session speaks. `key` is used in authenticated mode only; borrowed. */
+/* How one session speaks. */
 struct stamp_format {
     enum stamp_mode mode;
-    const uint8_t *key; /* STAMP_KEY_SIZE bytes, or NULL when plain */
+    /* STAMP_KEY_SIZE bytes, borrowed. Authenticated: always there. Plain: NULL, or the key with
+     * which a reflector verifies and makes HMAC TLVs where a sender put one. */
+    const uint8_t *key;
 };
 
 /* What a sender says. Timestamps are as on the wire, in host byte order: NTP 64 bit, or truncated
@@ -66,8 +68,14 @@ struct stamp_reply {
     uint8_t sender_ttl;
 };
 
-/* True when a payload of this size can be a STAMP datagram that we make: the base size, or at
- * least the base size and a TLV header. */
+/* The base packet of a mode. */
+static inline size_t stamp_base_size(enum stamp_mode mode)
+{
+    return mode == STAMP_PLAIN ? STAMP_PLAIN_SIZE : STAMP_AUTHENTICATED_SIZE;
+}
+
+/* True when a payload of this size can be a STAMP datagram: the base size, or at least the base
+ * size and a TLV header, up to the largest UDP payload there is. */
 bool stamp_size_ok(enum stamp_mode mode, size_t payload);
 
 /* Bytes in front of the padding of a payload of this size: base packet, and TLV header if any. */
@@ -85,9 +93,12 @@ enum status stamp_get_request(const struct stamp_format *format, const uint8_t *
                               size_t length, struct stamp_request *out_request) must_check;
 
 /* Turns a request (already got, of `length` bytes) into its reply in place, in the same length:
- * base packet from `reply`, each TLV as RFC 8972 section 4 demands: U cleared on types we know
- * and set on others, M set where a length runs past the end (the rest stays verbatim), I set on
- * all when an HMAC TLV does not verify, an HMAC TLV made anew. */
+ * base packet from `reply`, each TLV as RFC 8972 section 4 demands. U is cleared on what we
+ * process (Extra Padding; Follow-Up Telemetry, answered with zeros as a stateless reflector must;
+ * HMAC when there is a key) and set on every other type, whose value stays verbatim. M is set
+ * where a length is not the type's or runs past the end, and what follows stays verbatim. I is set
+ * on all when the HMAC TLV does not verify, is misplaced or, in authenticated mode, is missing
+ * although there is more than a single Extra Padding; otherwise the HMAC TLV is made anew. */
 void stamp_put_reply(const struct stamp_format *format, const struct stamp_reply *reply,
                      uint8_t *bytes, size_t length);
 

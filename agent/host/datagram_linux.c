@@ -1,0 +1,57 @@
+/* Owns recvmmsg and sendmmsg. Knows nothing of what is in the datagrams. */
+#include <errno.h>
+#include <string.h>
+
+#include "agent/host/datagram_system.h"
+
+const int datagram_receive_flags = MSG_DONTWAIT | MSG_TRUNC;
+
+bool datagram_batch_available(void)
+{
+    return true;
+}
+
+size_t datagram_receive_batch(int fd, struct datagram *datagrams, size_t count, int *out_error)
+{
+    struct mmsghdr messages[DATAGRAM_BATCH_MAX];
+    int received;
+
+    if (count > DATAGRAM_BATCH_MAX)
+        count = DATAGRAM_BATCH_MAX;
+    for (size_t i = 0; i < count; i++) {
+        messages[i].msg_hdr = datagram_header(&datagrams[i]);
+        if (datagrams[i].peer != NULL)
+            messages[i].msg_hdr.msg_namelen = sizeof datagrams[i].peer->socket;
+    }
+    *out_error = 0;
+    received = recvmmsg(fd, messages, (unsigned)count, datagram_receive_flags, NULL);
+    if (received < 0) {
+        *out_error = errno;
+        return 0;
+    }
+    for (size_t i = 0; i < (size_t)received; i++)
+        datagram_received(&datagrams[i], &messages[i].msg_hdr, messages[i].msg_len);
+    return (size_t)received;
+}
+
+/* The kernel keeps the reason of a short send to itself; the next call tells it. */
+size_t datagram_send_batch(int fd, struct datagram *datagrams, size_t count, int *out_error)
+{
+    struct mmsghdr messages[DATAGRAM_BATCH_MAX];
+    int sent;
+
+    if (count > DATAGRAM_BATCH_MAX)
+        count = DATAGRAM_BATCH_MAX;
+    for (size_t i = 0; i < count; i++) {
+        messages[i].msg_hdr = datagram_header(&datagrams[i]);
+        if (datagrams[i].peer != NULL)
+            messages[i].msg_hdr.msg_namelen = datagrams[i].peer->length;
+    }
+    *out_error = 0;
+    sent = sendmmsg(fd, messages, (unsigned)count, MSG_DONTWAIT);
+    if (sent < 0) {
+        *out_error = errno;
+        return 0;
+    }
+    return (size_t)sent;
+}

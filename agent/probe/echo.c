@@ -1,0 +1,324 @@
+/* Owns the echo role. Knows nothing of who sends, of phases' ends or of what is lost. */
+#include "agent/probe/echo.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/probe/arrivals.h"
+#include "agent/probe/ledger.h"
+#include "agent/probe/transmit.h"
+
+enum { ROOM_BYTES = 16 << 20, ROOM_DATAGRAMS_MAX = 1024, NO_TTL = 255 };
+
+struct echo_flow {
+    struct addr peer;
+    bool admitted;
+    struct arrivals arrivals;
+    uint32_t next_reply; /* a stateful reflector counts its own datagrams: RFC 8762 section 4 */
+};
+
+struct echo {
+    int fd;
+    const struct engine *engine;
+    const struct session *session;
+    int64_t work_ns;
+    size_t window;
+    pthread_mutex_t lock; /* of the flows */
+    struct echo_flow *flows;
+    size_t mask; /* places in `flows` - 1: open addressing by address */
+};
+
+/* A datagram that will be answered. */
+struct answer {
+    struct datagram *datagram;
+    struct stamp_request request;
+    struct mono received_at;
+    uint32_t sequence;
+};
+
+struct echo_worker {
+    struct echo *echo;
+    size_t slot; /* bytes of room for one datagram */
+    size_t room; /* datagrams */
+    uint8_t *bytes;
+    struct datagram *datagrams;
+    struct addr *peers;
+    struct answer *answers;
+    size_t answer_count;
+    struct leg forward, reverse;
+};
+
+static void *must_calloc(size_t count, size_t size)
+{
+    void *memory = calloc(count, size);
+
+    if (memory == NULL)
+        abort();
+    return memory;
+}
+
+struct echo *echo_new(int fd, const struct engine *engine, size_t flows, size_t window)
+{
+    struct echo *echo = must_calloc(1, sizeof *echo);
+    size_t places = 2;
+
+    while (places < flows * 2)
+        places *= 2;
+    echo->fd = fd;
+    echo->engine = engine;
+    echo->window = window;
+    echo->mask = places - 1;
+    echo->flows = must_calloc(places, sizeof *echo->flows);
+    if (pthread_mutex_init(&echo->lock, NULL) != 0)
+        abort();
+    return echo;
+}
+
+void echo_free(struct echo *echo)
+{
+    if (echo == NULL)
+        return;
+    for (size_t i = 0; i <= echo->mask; i++)
+        arrivals_done(&echo->flows[i].arrivals);
+    free(echo->flows);
+    pthread_mutex_destroy(&echo->lock);
+    free(echo);
+}
+
+/* The flow of this address, or the free place where it would be. */
+static struct echo_flow *flow_of(const struct echo *echo, const struct addr *peer)
+{
+    size_t at = (size_t)addr_hash(peer) & echo->mask;
+
+    while (echo->flows[at].admitted && !addr_equal(&echo->flows[at].peer, peer))
+        at = (at + 1) & echo->mask;
+    return &echo->flows[at];
+}
+
+void echo_admit(struct echo *echo, const struct addr *peer)
+{
+    struct echo_flow *flow = flow_of(echo, peer);
+
+    flow->peer = *peer;
+    flow->admitted = true;
+}
+
+void echo_begin(struct echo *echo, const struct session *session, int64_t work_ns)
+{
+    echo->session = session;
+    echo->work_ns = work_ns;
+    for (size_t i = 0; i <= echo->mask; i++) {
+        struct echo_flow *flow = &echo->flows[i];
+
+        if (!flow->admitted)
+            continue;
+        arrivals_done(&flow->arrivals);
+        arrivals_init(&flow->arrivals, echo->window);
+        flow->next_reply = 0;
+    }
+}
+
+struct echo_worker *echo_worker_new(struct echo *echo, size_t payload)
+{
+    struct echo_worker *worker = must_calloc(1, sizeof *worker);
+    size_t room = ROOM_BYTES / payload;
+
+    room = room > ROOM_DATAGRAMS_MAX ? ROOM_DATAGRAMS_MAX : room;
+    worker->echo = echo;
+    worker->slot = (payload + 64) / 64 * 64; /* one byte more than the payload shows a longer one */
+    worker->room = room;
+    worker->bytes = must_calloc(room, worker->slot);
+    worker->datagrams = must_calloc(room, sizeof *worker->datagrams);
+    worker->peers = must_calloc(room, sizeof *worker->peers);
+    worker->answers = must_calloc(room, sizeof *worker->answers);
+    return worker;
+}
+
+void echo_worker_free(struct echo_worker *worker)
+{
+    if (worker == NULL)
+        return;
+    free(worker->bytes);
+    free(worker->datagrams);
+    free(worker->peers);
+    free(worker->answers);
+    free(worker);
+}
+
+void echo_worker_begin(struct echo_worker *worker)
+{
+    worker->forward = (struct leg){ 0 };
+    worker->reverse = (struct leg){ 0 };
+}
+
+/* Reads one batch behind the `first` datagrams that the room holds already. */
+static size_t receive_batch(struct echo_worker *worker, size_t first)
+{
+    struct echo *echo = worker->echo;
+    size_t count = worker->room - first;
+    int error;
+
+    count = count > DATAGRAM_BATCH_MAX ? DATAGRAM_BATCH_MAX : count;
+    for (size_t i = first; i < first + count; i++) {
+        worker->datagrams[i] = (struct datagram){
+            .part = { { worker->bytes + i * worker->slot, worker->slot } },
+            .parts = 1,
+            .peer = &worker->peers[i],
+        };
+    }
+    return echo->engine->receive(echo->fd, worker->datagrams + first, count, &error);
+}
+
+/* Who sent it, when it is a request of the session that has begun; else NULL. */
+static struct echo_flow *flow_of_request(struct echo_worker *worker,
+                                         const struct datagram *datagram,
+                                         struct stamp_request *out_request)
+{
+    const struct session *session = worker->echo->session;
+    struct echo_flow *flow;
+
+    if (datagram->length != session->payload ||
+        stamp_get_request(&session->format, datagram->part[0].iov_base, datagram->length,
+                          out_request) != STATUS_OK ||
+        out_request->ssid != session->ssid)
+        return NULL;
+    flow = flow_of(worker->echo, datagram->peer);
+    return flow->admitted ? flow : NULL;
+}
+
+/* Enters one datagram into the account; true when it is to be answered. */
+static bool enter(struct echo_worker *worker, struct datagram *datagram, struct answer *answer,
+                  bool late)
+{
+    struct echo_flow *flow = flow_of_request(worker, datagram, &answer->request);
+    enum arrival arrival;
+
+    if (flow == NULL) {
+        worker->forward.foreign++;
+        return false;
+    }
+    if (!session_padding_ok(worker->echo->session, answer->request.sequence,
+                            STAMP_FLAG_UNRECOGNIZED, datagram->part[0].iov_base)) {
+        worker->forward.corrupt++;
+        return false;
+    }
+    arrival = arrivals_add(&flow->arrivals, answer->request.sequence);
+    ledger_arrive(&worker->forward, arrival, late);
+    if (late || arrival == ARRIVAL_BEYOND)
+        return false;
+    answer->datagram = datagram;
+    answer->sequence = flow->next_reply++;
+    return true;
+}
+
+/* Reads until the socket is empty or the room full; returns how many datagrams. */
+static size_t read_all(struct echo_worker *worker, bool late)
+{
+    size_t count = 0;
+    size_t got;
+
+    worker->answer_count = 0;
+    pthread_mutex_lock(&worker->echo->lock);
+    do {
+        struct mono now;
+
+        got = receive_batch(worker, count);
+        now = mono_now();
+        for (size_t i = count; i < count + got; i++) {
+            struct answer *answer = &worker->answers[worker->answer_count];
+
+            answer->received_at = now;
+            worker->answer_count += enter(worker, &worker->datagrams[i], answer, late);
+        }
+        count += got;
+    } while (got == DATAGRAM_BATCH_MAX && count < worker->room);
+    pthread_mutex_unlock(&worker->echo->lock);
+    return count;
+}
+
+static void work(int64_t ns)
+{
+    struct mono end;
+
+    if (ns == 0)
+        return;
+    end = mono_after(mono_now(), ns);
+    while (mono_between(mono_now(), end) > 0)
+        ;
+}
+
+static void make_reply(const struct echo *echo, const struct answer *answer, struct mono now)
+{
+    const struct session *session = echo->session;
+    const struct stamp_reply reply = {
+        .sequence = answer->sequence,
+        .timestamp = session_timestamp(session, now),
+        .error_estimate = session->error_estimate,
+        .ssid = session->ssid,
+        .receive_timestamp = session_timestamp(session, answer->received_at),
+        .sender_sequence = answer->request.sequence,
+        .sender_timestamp = answer->request.timestamp,
+        .sender_error_estimate = answer->request.error_estimate,
+        .sender_ttl = NO_TTL,
+    };
+
+    stamp_put_reply(&session->format, &reply, answer->datagram->part[0].iov_base,
+                    answer->datagram->length);
+}
+
+/* Answers one batch of what was read. */
+static void answer_batch(struct echo_worker *worker, const struct answer *answers, size_t count)
+{
+    struct echo *echo = worker->echo;
+    struct datagram out[DATAGRAM_BATCH_MAX];
+    struct mono now;
+
+    for (size_t i = 0; i < count; i++)
+        work(echo->work_ns);
+    now = mono_now();
+    for (size_t i = 0; i < count; i++) {
+        out[i] = *answers[i].datagram;
+        out[i].part[0].iov_len = out[i].length;
+        make_reply(echo, &answers[i], now);
+    }
+    transmit(echo->engine, echo->fd, out, count, &worker->reverse);
+}
+
+size_t echo_serve(struct echo_worker *worker)
+{
+    size_t count = read_all(worker, false);
+    size_t batch;
+
+    for (size_t first = 0; first < worker->answer_count; first += batch) {
+        batch = worker->answer_count - first;
+        batch = batch > DATAGRAM_BATCH_MAX ? DATAGRAM_BATCH_MAX : batch;
+        answer_batch(worker, worker->answers + first, batch);
+    }
+    return count;
+}
+
+void echo_sweep(struct echo_worker *worker)
+{
+    while (read_all(worker, true) > 0)
+        ;
+}
+
+void echo_worker_account(const struct echo_worker *worker, struct leg *forward, struct leg *reverse)
+{
+    ledger_merge(forward, &worker->forward);
+    ledger_merge(reverse, &worker->reverse);
+}
+
+int64_t echo_missing_of_first(const struct echo *echo, int64_t count)
+{
+    uint64_t missing = 0;
+
+    for (size_t i = 0; i <= echo->mask; i++) {
+        if (echo->flows[i].admitted)
+            missing += arrivals_missing_of_first(&echo->flows[i].arrivals, (uint64_t)count);
+    }
+    return (int64_t)missing;
+}

@@ -1,0 +1,56 @@
+/* The echo role: one socket that returns each datagram of its session to where it came from.
+ *
+ * It answers only flows that were admitted and datagrams of the session that has begun; all else is
+ * foreign. An echo is as large as what asked for it, and a reply is no valid request of an admitted
+ * flow, so an echo never causes an echo. Any number of workers, one per thread, may serve it: what
+ * they read is entered under one lock in the order of the socket's queue, answers go out side by
+ * side.
+ */
+#ifndef SONDE_PROBE_ECHO_H
+#define SONDE_PROBE_ECHO_H
+
+#include "agent/probe/engine.h"
+#include "agent/probe/session.h"
+#include "proto/wire/result.h"
+
+struct echo;
+struct echo_worker;
+
+/* The role on a bound socket (borrowed), for up to `flows` flows of `window` datagrams each. */
+struct echo *echo_new(int fd, const struct engine *engine, size_t flows, size_t window);
+
+/* Frees the role, not its socket or workers. NULL is allowed. */
+void echo_free(struct echo *echo);
+
+/* Lets datagrams from this address be answered. */
+void echo_admit(struct echo *echo, const struct addr *peer);
+
+/* A new phase: forgets what was counted. `session` is borrowed until the next call. `work_ns` is
+ * busy work before each answer. No worker may be serving. */
+void echo_begin(struct echo *echo, const struct session *session, int64_t work_ns);
+
+/* One thread's part, with room for datagrams of up to `payload` bytes. */
+struct echo_worker *echo_worker_new(struct echo *echo, size_t payload);
+void echo_worker_free(struct echo_worker *worker);
+
+/* Forgets what this worker has counted: a new phase. */
+void echo_worker_begin(struct echo_worker *worker);
+
+/* Reads what has come and answers it; returns how many datagrams it read. Reads on as long as the
+ * socket gives full batches and there is room, before it answers: what has been read no longer
+ * fills the socket's buffer. */
+size_t echo_serve(struct echo_worker *worker);
+
+/* After the drain: reads what is still there; it is late and gets no answer. */
+void echo_sweep(struct echo_worker *worker);
+
+/* Adds this worker's counts of the phase: the receiving side of the forward leg and the sending
+ * side of the reverse leg. */
+void echo_worker_account(const struct echo_worker *worker, struct leg *forward,
+                         struct leg *reverse);
+
+/* Of the first `count` datagrams of each flow: how many have not arrived. No worker may be
+ * serving. */
+int64_t echo_missing_of_first(const struct echo *echo, int64_t count);
+
+#endif

@@ -1,0 +1,143 @@
+/* Owns how counts become an account with a place for each lost datagram. */
+#include "agent/probe/ledger.h"
+
+#include <errno.h>
+
+void ledger_refuse(struct leg *leg, int error)
+{
+    leg->attempted++;
+    switch (error) {
+    case EAGAIN:
+        leg->refused.eagain++;
+        break;
+    case ENOBUFS:
+        leg->refused.enobufs++;
+        break;
+    case EMSGSIZE:
+        leg->refused.emsgsize++;
+        break;
+    case EPERM:
+    case EACCES:
+        leg->refused.eperm++;
+        break;
+    case ECONNREFUSED:
+        leg->refused.econnrefused++;
+        break;
+    default:
+        leg->refused.other++;
+        break;
+    }
+}
+
+void ledger_refuse_earlier(struct leg *leg)
+{
+    if (leg->sent == 0)
+        return;
+    leg->sent--;
+    leg->refused.econnrefused++;
+}
+
+void ledger_arrive(struct leg *leg, enum arrival arrival, bool late)
+{
+    switch (arrival) {
+    case ARRIVAL_BEYOND:
+        leg->foreign++;
+        return;
+    case ARRIVAL_DUPLICATE:
+        leg->duplicates++;
+        return;
+    case ARRIVAL_REORDERED:
+        leg->reordered++;
+        break;
+    case ARRIVAL_NEW:
+        break;
+    }
+    if (late)
+        leg->late++;
+    else
+        leg->received++;
+}
+
+void ledger_merge(struct leg *leg, const struct leg *other)
+{
+    leg->attempted += other->attempted;
+    leg->refused.eagain += other->refused.eagain;
+    leg->refused.enobufs += other->refused.enobufs;
+    leg->refused.emsgsize += other->refused.emsgsize;
+    leg->refused.eperm += other->refused.eperm;
+    leg->refused.econnrefused += other->refused.econnrefused;
+    leg->refused.other += other->refused.other;
+    leg->sent += other->sent;
+    leg->received += other->received;
+    leg->late += other->late;
+    leg->duplicates += other->duplicates;
+    leg->reordered += other->reordered;
+    leg->corrupt += other->corrupt;
+    leg->foreign += other->foreign;
+}
+
+static int64_t known(const struct counters *delta, enum counter counter)
+{
+    int64_t value = delta->value[counter];
+
+    return value == NONE_INT || value < 0 ? 0 : value;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+struct host_drops host_drops_of(const struct counters *delta)
+{
+    /* A full backlog counts in softnet and in the device too, so only one of both is taken. */
+    int64_t device_in = larger(known(delta, SOFTNET_DROPPED), known(delta, INTERFACE_RX_DROPPED));
+
+    return (struct host_drops){
+        .sending = known(delta, QDISC_DROPPED) + known(delta, INTERFACE_TX_DROPPED) +
+                   known(delta, INTERFACE_TX_ERRORS) + known(delta, IP_DISCARDS_OUT) +
+                   known(delta, IP6_DISCARDS_OUT),
+        .receiving = device_in + known(delta, INTERFACE_RX_ERRORS) + known(delta, IP_DISCARDS_IN) +
+                     known(delta, IP6_DISCARDS_IN) + known(delta, IP_REASSEMBLY_FAILURES) +
+                     known(delta, IP6_REASSEMBLY_FAILURES),
+    };
+}
+
+/* Moves up to `available` of what is still without a place. */
+static int64_t place(int64_t *left, int64_t available)
+{
+    int64_t placed = smaller(*left, available);
+
+    *left -= placed;
+    return placed;
+}
+
+enum status ledger_settle(struct leg *leg, const struct socket_evidence *socket,
+                          struct host_drops *sender, struct host_drops *receiver,
+                          struct fault *fault)
+{
+    int64_t left = leg->sent - leg->received - leg->late;
+
+    if (left < 0)
+        return fault_set(fault, STATUS_CORRUPT,
+                         "more arrived than was sent: sent %lld, received %lld, late %lld",
+                         (long long)leg->sent, (long long)leg->received, (long long)leg->late);
+    leg->lost = left;
+    leg->lost_to = (struct lost_to){ 0 };
+    leg->lost_to.receive_buffer = place(&left, socket->drops);
+    leg->lost_to.sender_host = place(&left, sender->sending);
+    sender->sending -= leg->lost_to.sender_host;
+    leg->lost_to.receiver_host = place(&left, receiver->receiving);
+    receiver->receiving -= leg->lost_to.receiver_host;
+    leg->lost_to.unattributed = left;
+    leg->evidence =
+        socket->per_socket && leg->lost_to.sender_host == 0 && leg->lost_to.receiver_host == 0
+            ? EVIDENCE_PER_SOCKET
+            : EVIDENCE_SYSTEM_WIDE;
+    return STATUS_OK;
+}

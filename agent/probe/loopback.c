@@ -1,0 +1,423 @@
+/* Owns a loopback case: its sockets, its phases, and the account that comes of them. */
+#include "agent/probe/loopback.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "agent/host/counters.h"
+#include "agent/host/socket.h"
+#include "agent/probe/calibrate.h"
+#include "agent/probe/ledger.h"
+#include "proto/base/digest.h"
+#include "proto/base/text.h"
+
+enum { DESCRIPTORS_BESIDE = 32 }; /* pollers, pipes, files of /proc */
+
+struct loopback {
+    struct pattern pattern;
+    struct timebase timebase;
+    uint16_t next_ssid;
+};
+
+/* One case while it is measured. */
+struct trial {
+    struct loopback *loopback;
+    const struct case_params *params;
+    const struct phase_watch *watch;
+    struct capacity capacity;
+    int echo_fd;
+    int *client_fds;
+    struct echo *echo;
+    struct echo_worker **workers;
+    struct sender **senders;
+    size_t threads;
+};
+
+/* What is sampled right before and right after a phase. */
+struct sample {
+    struct socket_evidence echo, clients;
+    struct counter_snapshot counters;
+};
+
+static void *must_calloc(size_t count, size_t size)
+{
+    void *memory = calloc(count, size);
+
+    if (memory == NULL)
+        abort();
+    return memory;
+}
+
+struct loopback *loopback_new(struct wall wall_now)
+{
+    struct loopback *loopback = must_calloc(1, sizeof *loopback);
+    uint64_t seed;
+
+    digest_random(&seed, sizeof seed);
+    pattern_init(&loopback->pattern, seed);
+    digest_random(&loopback->next_ssid, sizeof loopback->next_ssid);
+    loopback->timebase = (struct timebase){ .wall = wall_now, .mono = mono_now() };
+    return loopback;
+}
+
+void loopback_free(struct loopback *loopback)
+{
+    free(loopback);
+}
+
+int64_t loopback_descriptors(const struct case_common *common)
+{
+    return common->clients + 2 * common->io_threads + DESCRIPTORS_BESIDE;
+}
+
+static uint16_t next_ssid(struct loopback *loopback)
+{
+    if (++loopback->next_ssid == 0)
+        loopback->next_ssid = 1;
+    return loopback->next_ssid;
+}
+
+/* --- sockets -------------------------------------------------------------------------------- */
+
+static enum status open_sized(const struct case_common *common, int *out_fd, struct addr *out_bound,
+                              struct case_sockets *out_sockets, struct fault *fault)
+{
+    struct addr any_port = addr_loopback(common->family, 0);
+    enum status status = socket_open(&any_port, out_fd, out_bound, fault);
+
+    if (status == STATUS_OK)
+        status =
+            socket_ask_buffer(*out_fd, SOCKET_RCVBUF, common->rcvbuf, &out_sockets->rcvbuf, fault);
+    if (status == STATUS_OK)
+        status =
+            socket_ask_buffer(*out_fd, SOCKET_SNDBUF, common->sndbuf, &out_sockets->sndbuf, fault);
+    return status;
+}
+
+static enum status open_clients(struct trial *trial, const struct addr *echo_addr,
+                                struct case_sockets *out_sockets, struct fault *fault)
+{
+    const struct case_common *common = &trial->params->common;
+    enum status status = STATUS_OK;
+
+    for (int64_t i = 0; i < common->clients && status == STATUS_OK; i++) {
+        struct case_sockets client;
+        struct addr bound;
+
+        status = open_sized(common, &trial->client_fds[i], &bound, &client, fault);
+        if (status == STATUS_OK)
+            status = socket_connect(trial->client_fds[i], echo_addr, fault);
+        if (status == STATUS_OK)
+            echo_admit(trial->echo, &bound);
+        out_sockets->sndbuf = client.sndbuf;
+    }
+    return status;
+}
+
+/* Threads beyond the clients would have nobody to serve. */
+static size_t threads_of(const struct case_common *common)
+{
+    return (size_t)(common->io_threads < common->clients ? common->io_threads : common->clients);
+}
+
+static void make_senders(struct trial *trial, const struct engine *engine)
+{
+    const struct case_common *common = &trial->params->common;
+    int *fds = must_calloc((size_t)common->clients, sizeof *fds);
+
+    for (size_t i = 0; i < trial->threads; i++) {
+        size_t count = 0;
+
+        for (size_t k = i; k < (size_t)common->clients; k += trial->threads)
+            fds[count++] = trial->client_fds[k];
+        trial->senders[i] = sender_new(fds, count, engine, (size_t)trial->params->payload);
+        trial->workers[i] = echo_worker_new(trial->echo, (size_t)trial->params->payload);
+    }
+    free(fds);
+}
+
+static void trial_init(struct trial *trial, struct loopback *loopback,
+                       const struct case_params *params, const struct phase_watch *watch)
+{
+    size_t clients = (size_t)params->common.clients;
+
+    *trial = (struct trial){ .loopback = loopback,
+                             .params = params,
+                             .watch = watch,
+                             .echo_fd = -1,
+                             .threads = threads_of(&params->common) };
+    trial->client_fds = must_calloc(clients, sizeof *trial->client_fds);
+    for (size_t i = 0; i < clients; i++)
+        trial->client_fds[i] = -1;
+    trial->workers = must_calloc(trial->threads, sizeof *trial->workers);
+    trial->senders = must_calloc(trial->threads, sizeof *trial->senders);
+}
+
+static void trial_done(struct trial *trial)
+{
+    for (size_t i = 0; i < trial->threads; i++) {
+        echo_worker_free(trial->workers[i]);
+        sender_free(trial->senders[i]);
+    }
+    echo_free(trial->echo);
+    for (int64_t i = 0; i < trial->params->common.clients; i++) {
+        if (trial->client_fds[i] >= 0)
+            close(trial->client_fds[i]);
+    }
+    if (trial->echo_fd >= 0)
+        close(trial->echo_fd);
+    free(trial->client_fds);
+    free(trial->workers);
+    free(trial->senders);
+}
+
+static enum status open_roles(struct trial *trial, struct case_sockets *sockets,
+                              struct fault *fault)
+{
+    const struct case_common *common = &trial->params->common;
+    const struct engine *engine = engine_find(trial->params->engine, fault);
+    struct addr echo_addr;
+    enum status status;
+
+    if (engine == NULL)
+        return STATUS_UNSUPPORTED;
+    status = open_sized(common, &trial->echo_fd, &echo_addr, sockets, fault);
+    if (status != STATUS_OK)
+        return status;
+    trial->echo =
+        echo_new(trial->echo_fd, engine, (size_t)common->clients, (size_t)trial->params->window);
+    status = open_clients(trial, &echo_addr, sockets, fault);
+    if (status != STATUS_OK)
+        return status;
+    make_senders(trial, engine);
+    status = calibrate_capacity(common->family, (size_t)trial->params->payload, common->rcvbuf,
+                                &trial->capacity, fault);
+    if (status != STATUS_OK)
+        return status;
+    sockets->bytes_per_datagram = trial->capacity.charge;
+    sockets->burst_capacity = capacity_of(&trial->capacity, sockets->rcvbuf.granted);
+    sockets->present = true;
+    return STATUS_OK;
+}
+
+/* --- evidence ------------------------------------------------------------------------------- */
+
+static void sample_drops(const int *fds, size_t count, struct socket_evidence *out_evidence)
+{
+    *out_evidence = (struct socket_evidence){ .per_socket = true };
+    for (size_t i = 0; i < count; i++) {
+        uint32_t drops = 0;
+
+        if (socket_drops(fds[i], &drops) != STATUS_OK)
+            out_evidence->per_socket = false;
+        out_evidence->drops += drops;
+    }
+}
+
+static enum status sample_take(const struct trial *trial, struct sample *out_sample,
+                               struct fault *fault)
+{
+    sample_drops(&trial->echo_fd, 1, &out_sample->echo);
+    sample_drops(trial->client_fds, (size_t)trial->params->common.clients, &out_sample->clients);
+    return counters_read(NULL, &out_sample->counters, fault);
+}
+
+static int64_t or_zero(int64_t value)
+{
+    return value == NONE_INT ? 0 : value;
+}
+
+/* The drops of a role's sockets over a phase; where sockets do not count, the system's. */
+static struct socket_evidence evidence_of(const struct socket_evidence *before,
+                                          const struct socket_evidence *after,
+                                          const struct counters *delta)
+{
+    struct socket_evidence evidence = { .per_socket = after->per_socket };
+
+    evidence.drops = after->per_socket ? after->drops - before->drops
+                                       : or_zero(delta->value[UDP_RECEIVE_BUFFER_FULL]) +
+                                             or_zero(delta->value[UDP6_RECEIVE_BUFFER_FULL]);
+    return evidence;
+}
+
+static void subtract(const struct sample *before, const struct sample *after,
+                     struct counters *out_delta)
+{
+    bool reset[COUNTER_COUNT];
+
+    counters_subtract(&before->counters.total, &after->counters.total, counters_width32(),
+                      out_delta, reset);
+}
+
+/* --- phases --------------------------------------------------------------------------------- */
+
+/* Gathers what all workers and senders counted. */
+static void gather(const struct trial *trial, struct phase *phase, struct histogram *rtt)
+{
+    for (size_t i = 0; i < trial->threads; i++) {
+        echo_worker_account(trial->workers[i], &phase->forward, &phase->reverse);
+        sender_account(trial->senders[i], &phase->forward, &phase->reverse, rtt);
+    }
+}
+
+static enum status settle(const struct sample *before, const struct sample *after,
+                          struct phase *phase, struct fault *fault)
+{
+    struct counters delta;
+    struct host_drops drops;
+    struct socket_evidence echo, clients;
+    struct fault leg_fault;
+    enum status status;
+
+    subtract(before, after, &delta);
+    drops = host_drops_of(&delta);
+    echo = evidence_of(&before->echo, &after->echo, &delta);
+    clients = evidence_of(&before->clients, &after->clients, &delta);
+    status = ledger_settle(&phase->forward, &echo, &drops, &drops, &leg_fault);
+    if (status != STATUS_OK)
+        return fault_set(fault, status, "forward leg: %s", leg_fault.text);
+    /* What the forward leg took of a system-wide count is not there for the reverse leg. */
+    if (!clients.per_socket)
+        clients.drops -= phase->forward.lost_to.receive_buffer;
+    status = ledger_settle(&phase->reverse, &clients, &drops, &drops, &leg_fault);
+    if (status != STATUS_OK)
+        return fault_set(fault, status, "reverse leg: %s", leg_fault.text);
+    phase->lost_echoes =
+        phase->forward.lost + phase->reverse.lost + refused_total(&phase->reverse.refused);
+    *(struct counters *)list_append_sized(&phase->counters, sizeof delta) = delta;
+    return STATUS_OK;
+}
+
+static bool phase_passed(const struct phase *phase)
+{
+    const struct leg *forward = &phase->forward;
+    const struct leg *reverse = &phase->reverse;
+
+    return phase->lost_echoes == 0 && refused_total(&forward->refused) == 0 &&
+           refused_total(&reverse->refused) == 0 && forward->corrupt == 0 &&
+           reverse->corrupt == 0 && forward->late == 0 && reverse->late == 0;
+}
+
+static enum status run_threads(struct trial *trial, const struct session *session, double seconds,
+                               struct phase_times *out_times, struct fault *fault)
+{
+    const struct case_common *common = &trial->params->common;
+    const struct phase_roles roles = { .echo_fd = trial->echo_fd,
+                                       .echo = trial->echo,
+                                       .echo_workers = trial->workers,
+                                       .senders = trial->senders,
+                                       .threads = trial->threads,
+                                       .client_fds = trial->client_fds,
+                                       .clients = (size_t)common->clients };
+    enum status status;
+
+    echo_begin(trial->echo, session, common->work_ns);
+    for (size_t i = 0; i < trial->threads; i++) {
+        echo_worker_begin(trial->workers[i]);
+        sender_begin(trial->senders[i], session, (size_t)trial->params->window);
+    }
+    status = phase_run(&roles, common, seconds, trial->watch, out_times, fault);
+    if (status != STATUS_OK)
+        return status;
+    echo_sweep(trial->workers[0]);
+    for (size_t i = 0; i < trial->threads; i++)
+        sender_sweep(trial->senders[i]);
+    return STATUS_OK;
+}
+
+static enum status measure_phase(struct trial *trial, double seconds, struct phase *out_phase,
+                                 struct histogram *rtt, struct fault *fault)
+{
+    struct sample before = { 0 };
+    struct sample after = { 0 };
+    struct phase_times times;
+    struct session session;
+    enum status status;
+
+    session_init(&session, next_ssid(trial->loopback), (size_t)trial->params->payload,
+                 &trial->loopback->pattern, trial->loopback->timebase);
+    status = sample_take(trial, &before, fault);
+    if (status == STATUS_OK)
+        status = run_threads(trial, &session, seconds, &times, fault);
+    if (status == STATUS_OK)
+        status = sample_take(trial, &after, fault);
+    if (status == STATUS_OK) {
+        gather(trial, out_phase, rtt);
+        status = settle(&before, &after, out_phase, fault);
+    }
+    if (status == STATUS_OK) {
+        bool open_loop = trial->params->common.interval_ns > 0;
+
+        out_phase->present = true;
+        out_phase->seconds = (double)times.active_ns / (double)NS_PER_S;
+        out_phase->slip_ns = open_loop ? times.pace.slip_ns : NONE_INT;
+        out_phase->skipped_bursts = open_loop ? times.pace.skipped : NONE_INT;
+        if (phase_passed(out_phase) && out_phase->reverse.received > 0)
+            out_phase->echoes_per_second = (double)out_phase->reverse.received / out_phase->seconds;
+    }
+    counter_snapshot_done(&before.counters);
+    counter_snapshot_done(&after.counters);
+    return status;
+}
+
+static void conclude(const struct trial *trial, const struct histogram *rtt,
+                     struct case_result *result)
+{
+    const struct case_params *params = trial->params;
+    const struct case_common *common = &params->common;
+    int64_t burst = common->clients * params->window;
+
+    result->status = phase_passed(&result->phases.measure) ? CASE_PASS : CASE_FAIL;
+    result->first_burst = (struct first_burst){
+        .present = true,
+        .sent = burst,
+        .predicted_lost = NONE_INT,
+        .lost = echo_missing_of_first(trial->echo, params->window),
+    };
+    if (common->io_model == IO_MODEL_SHARED && common->interval_ns == 0)
+        result->first_burst.predicted_lost =
+            capacity_predict_lost(&trial->capacity, result->sockets.rcvbuf.granted, burst);
+    result->rtt_ns.present = true;
+    result->rtt_ns.clock = RTT_CLOCK_USER;
+    histogram_to_rtt(rtt, &result->rtt_ns);
+}
+
+static enum status measure_case(struct trial *trial, struct case_result *result,
+                                struct fault *fault)
+{
+    const struct case_common *common = &trial->params->common;
+    struct histogram *rtt = must_calloc(1, sizeof *rtt);
+    enum status status = open_roles(trial, &result->sockets, fault);
+
+    if (status == STATUS_OK && common->warmup_s > 0)
+        status = measure_phase(trial, common->warmup_s, &result->phases.warmup, rtt, fault);
+    if (status == STATUS_OK) {
+        histogram_init(rtt);
+        status = measure_phase(trial, common->seconds, &result->phases.measure, rtt, fault);
+    }
+    if (status == STATUS_OK)
+        conclude(trial, rtt, result);
+    free(rtt);
+    return status;
+}
+
+enum status loopback_case(struct loopback *loopback, const struct case_params *params,
+                          const struct phase_watch *watch, struct case_result *out_result)
+{
+    struct fault fault = { "" };
+    struct trial trial;
+    enum status status;
+
+    out_result->params = *params;
+    trial_init(&trial, loopback, params, watch);
+    status = measure_case(&trial, out_result, &fault);
+    trial_done(&trial);
+    if (status == STATUS_INTERRUPTED)
+        return status;
+    if (status != STATUS_OK) {
+        out_result->status = CASE_ERROR;
+        text_copy(out_result->error, sizeof out_result->error, fault.text);
+    }
+    return STATUS_OK;
+}

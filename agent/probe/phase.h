@@ -1,0 +1,44 @@
+/* One phase of a loopback case: threads that serve both roles until its time is over and what is
+ * outstanding has drained. */
+#ifndef SONDE_PROBE_PHASE_H
+#define SONDE_PROBE_PHASE_H
+
+#include <stdatomic.h>
+
+#include "agent/probe/echo.h"
+#include "agent/probe/sender.h"
+#include "proto/wire/case.h"
+
+/* After the last send, how long echoes are waited for on loopback (measurement.md). */
+#define PHASE_DRAIN_NS (250 * NS_PER_MS)
+
+/* How the owner of a phase looks in while it runs, from its own thread. */
+struct phase_watch {
+    void *context;
+    void (*tick)(void *context); /* about every 100 ms; may be NULL */
+    const atomic_bool *stop;     /* set: end at once; may be NULL */
+};
+
+/* What a phase works on; all borrowed. sender i serves the clients i, i + senders, ... */
+struct phase_roles {
+    int echo_fd;
+    struct echo *echo;
+    struct echo_worker **echo_workers; /* as many as the case has io_threads */
+    struct sender **senders;           /* as many as the case has io_threads */
+    size_t threads;
+    const int *client_fds;
+    size_t clients;
+};
+
+struct phase_times {
+    int64_t active_ns; /* first send to the end of sending or the last echo, the later of both */
+    struct pace pace;  /* of an open loop */
+};
+
+/* Runs one phase of `seconds`; the roles have begun its session. STATUS_INTERRUPTED when it was
+ * stopped; STATUS_NO_RESOURCE when threads have run out. */
+enum status phase_run(const struct phase_roles *roles, const struct case_common *common,
+                      double seconds, const struct phase_watch *watch,
+                      struct phase_times *out_times, struct fault *fault) must_check;
+
+#endif

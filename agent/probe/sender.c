@@ -1,0 +1,312 @@
+/* Owns the sender role's clients. Knows nothing of threads, of when a phase ends, or of who
+ * answers. */
+#include "agent/probe/sender.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "agent/probe/arrivals.h"
+#include "agent/probe/ledger.h"
+#include "agent/probe/transmit.h"
+#include "agent/probe/window.h"
+
+struct client {
+    int fd;
+    struct window window;
+    struct arrivals echoes; /* by the echo role's own sequence numbers */
+};
+
+struct sender {
+    const struct engine *engine;
+    const struct session *session;
+    struct client *clients;
+    size_t count;
+    size_t window_size;
+    uint64_t outstanding; /* of all clients */
+    size_t slot;          /* bytes of room for one datagram */
+    uint8_t *bytes;
+    struct mono first_sent, last_echo;
+    struct mono due; /* the next burst of an open loop */
+    struct pace pace;
+    struct leg forward, reverse;
+    struct histogram rtt;
+    struct datagram inbox[DATAGRAM_BATCH_MAX];
+    struct datagram outbox[DATAGRAM_BATCH_MAX];
+    uint8_t heads[DATAGRAM_BATCH_MAX][STAMP_HEAD_MAX];
+};
+
+static void *must_calloc(size_t count, size_t size)
+{
+    void *memory = calloc(count, size);
+
+    if (memory == NULL)
+        abort();
+    return memory;
+}
+
+struct sender *sender_new(const int *fds, size_t count, const struct engine *engine, size_t payload)
+{
+    struct sender *sender = must_calloc(1, sizeof *sender);
+
+    sender->engine = engine;
+    sender->count = count;
+    sender->slot = (payload + 64) / 64 * 64;
+    sender->bytes = must_calloc(DATAGRAM_BATCH_MAX, sender->slot);
+    sender->clients = must_calloc(count, sizeof *sender->clients);
+    for (size_t i = 0; i < count; i++)
+        sender->clients[i].fd = fds[i];
+    return sender;
+}
+
+static void forget(struct client *client)
+{
+    window_done(&client->window);
+    arrivals_done(&client->echoes);
+}
+
+void sender_free(struct sender *sender)
+{
+    if (sender == NULL)
+        return;
+    for (size_t i = 0; i < sender->count; i++)
+        forget(&sender->clients[i]);
+    free(sender->clients);
+    free(sender->bytes);
+    free(sender);
+}
+
+void sender_begin(struct sender *sender, const struct session *session, size_t window)
+{
+    sender->session = session;
+    sender->window_size = window;
+    sender->outstanding = 0;
+    sender->first_sent = (struct mono){ 0 };
+    sender->last_echo = (struct mono){ 0 };
+    sender->due = (struct mono){ 0 };
+    sender->pace = (struct pace){ 0 };
+    sender->forward = (struct leg){ 0 };
+    sender->reverse = (struct leg){ 0 };
+    histogram_init(&sender->rtt);
+    for (size_t i = 0; i < sender->count; i++) {
+        struct client *client = &sender->clients[i];
+
+        forget(client);
+        window_init(&client->window, window);
+        arrivals_init(&client->echoes, window);
+    }
+}
+
+static void make_request(struct sender *sender, size_t at, uint32_t sequence, uint64_t timestamp)
+{
+    const struct session *session = sender->session;
+    const struct stamp_request request = {
+        .sequence = sequence,
+        .timestamp = timestamp,
+        .error_estimate = session->error_estimate,
+        .ssid = session->ssid,
+    };
+    uint8_t *padding = (uint8_t *)(uintptr_t)pattern_slice(session->pattern, sequence);
+
+    stamp_put_request(&session->format, &request, session->payload, sender->heads[at]);
+    sender->outbox[at] = (struct datagram){
+        .part = { { sender->heads[at], session->head },
+                  { padding, session->payload - session->head } },
+        .parts = session->payload > session->head ? 2 : 1,
+    };
+}
+
+/* One moment stands for the whole batch: the clock is read right before the system call. */
+static void send_batch(struct sender *sender, struct client *client, size_t count)
+{
+    struct mono now = mono_now();
+    uint64_t timestamp = session_timestamp(sender->session, now);
+    uint64_t first = client->window.next;
+    uint64_t refused;
+
+    if (sender->first_sent.ns == 0)
+        sender->first_sent = now;
+    for (size_t i = 0; i < count; i++)
+        make_request(sender, i, (uint32_t)window_open(&client->window, now), timestamp);
+    sender->outstanding += count;
+    refused = transmit(sender->engine, client->fd, sender->outbox, count, &sender->forward);
+    for (size_t i = 0; refused != 0; i++, refused >>= 1) {
+        if ((refused & 1) == 0)
+            continue;
+        window_abandon(&client->window, first + i);
+        sender->outstanding--;
+    }
+}
+
+static void send_many(struct sender *sender, struct client *client, size_t count)
+{
+    while (count > 0) {
+        size_t batch = count > DATAGRAM_BATCH_MAX ? DATAGRAM_BATCH_MAX : count;
+
+        send_batch(sender, client, batch);
+        count -= batch;
+    }
+}
+
+void sender_burst(struct sender *sender)
+{
+    for (size_t i = 0; i < sender->count; i++)
+        send_many(sender, &sender->clients[i], sender->window_size);
+}
+
+struct mono sender_pace(struct sender *sender, int64_t interval_ns, struct mono now)
+{
+    int64_t slip;
+
+    if (sender->due.ns == 0)
+        sender->due = now;
+    slip = mono_between(sender->due, now);
+    if (slip < 0)
+        return sender->due;
+    if (slip > sender->pace.slip_ns)
+        sender->pace.slip_ns = slip;
+    sender->pace.skipped += slip / interval_ns;
+    sender->due = mono_after(sender->due, slip - slip % interval_ns + interval_ns);
+    sender_burst(sender);
+    return sender->due;
+}
+
+struct pace sender_pace_kept(const struct sender *sender)
+{
+    return sender->pace;
+}
+
+/* Less the time that the echo role had it, when its timestamps make sense. */
+static int64_t round_trip(const struct stamp_reply *reply, struct mono sent, struct mono now)
+{
+    int64_t whole = mono_between(sent, now);
+    int64_t residence = stamp_ntp_between(reply->receive_timestamp, reply->timestamp);
+
+    return residence >= 0 && residence <= whole ? whole - residence : whole;
+}
+
+/* True when the datagram is an echo of this session, whatever its padding. */
+static bool is_echo(const struct sender *sender, const struct client *client,
+                    const struct datagram *datagram, struct stamp_reply *out_reply)
+{
+    const struct session *session = sender->session;
+
+    return datagram->length == session->payload &&
+           stamp_get_reply(&session->format, datagram->part[0].iov_base, datagram->length,
+                           out_reply) == STATUS_OK &&
+           out_reply->ssid == session->ssid &&
+           sequence_extend(out_reply->sender_sequence, client->window.next) < client->window.next;
+}
+
+/* Enters one datagram into the account; true when it frees a slot. */
+static bool enter(struct sender *sender, struct client *client, const struct datagram *datagram,
+                  struct mono now, bool late)
+{
+    struct stamp_reply reply;
+    struct mono sent;
+    enum arrival arrival;
+    enum window_close close;
+
+    if (!is_echo(sender, client, datagram, &reply)) {
+        sender->reverse.foreign++;
+        return false;
+    }
+    if (!session_padding_ok(sender->session, reply.sender_sequence, 0,
+                            datagram->part[0].iov_base)) {
+        sender->reverse.corrupt++;
+        return false;
+    }
+    arrival = arrivals_add(&client->echoes, reply.sequence);
+    ledger_arrive(&sender->reverse, arrival, late);
+    if (late || arrival == ARRIVAL_BEYOND || arrival == ARRIVAL_DUPLICATE)
+        return false;
+    close = window_close(&client->window, reply.sender_sequence, &sent);
+    if (close == WINDOW_CLOSED)
+        histogram_add(&sender->rtt, round_trip(&reply, sent, now));
+    if (close != WINDOW_CLOSED && close != WINDOW_UNTIMED)
+        return false;
+    sender->outstanding--;
+    return true;
+}
+
+static size_t receive_batch(struct sender *sender, const struct client *client)
+{
+    int error;
+
+    for (size_t i = 0; i < DATAGRAM_BATCH_MAX; i++) {
+        sender->inbox[i] = (struct datagram){
+            .part = { { sender->bytes + i * sender->slot, sender->slot } },
+            .parts = 1,
+        };
+    }
+    for (int tries = 0; tries < DATAGRAM_BATCH_MAX; tries++) {
+        size_t got = sender->engine->receive(client->fd, sender->inbox, DATAGRAM_BATCH_MAX, &error);
+
+        if (got > 0)
+            return got;
+        if (error != ECONNREFUSED)
+            break;
+        ledger_refuse_earlier(&sender->forward);
+    }
+    return 0;
+}
+
+size_t sender_collect(struct sender *sender, size_t client_index, bool resend, struct mono deadline)
+{
+    struct client *client = &sender->clients[client_index];
+    size_t count = 0;
+    size_t got;
+
+    do {
+        size_t freed = 0;
+        struct mono now;
+
+        got = receive_batch(sender, client);
+        now = mono_now();
+        for (size_t i = 0; i < got; i++)
+            freed += enter(sender, client, &sender->inbox[i], now, false);
+        if (got > 0)
+            sender->last_echo = now;
+        if (resend && freed > 0 && mono_between(now, deadline) > 0)
+            send_many(sender, client, freed);
+        count += got;
+    } while (got == DATAGRAM_BATCH_MAX);
+    return count;
+}
+
+void sender_sweep(struct sender *sender)
+{
+    struct mono now = mono_now();
+
+    for (size_t i = 0; i < sender->count; i++) {
+        size_t got;
+
+        do {
+            got = receive_batch(sender, &sender->clients[i]);
+            for (size_t k = 0; k < got; k++)
+                enter(sender, &sender->clients[i], &sender->inbox[k], now, true);
+        } while (got > 0);
+    }
+}
+
+uint64_t sender_outstanding(const struct sender *sender)
+{
+    return sender->outstanding;
+}
+
+struct mono sender_first_sent(const struct sender *sender)
+{
+    return sender->first_sent;
+}
+
+struct mono sender_last_echo(const struct sender *sender)
+{
+    return sender->last_echo;
+}
+
+void sender_account(const struct sender *sender, struct leg *forward, struct leg *reverse,
+                    struct histogram *rtt)
+{
+    ledger_merge(forward, &sender->forward);
+    ledger_merge(reverse, &sender->reverse);
+    histogram_merge(rtt, &sender->rtt);
+}

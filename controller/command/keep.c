@@ -1,0 +1,61 @@
+/* Owns how a measured run gets into the archive, or somewhere at least. */
+#include "controller/command/keep.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "proto/base/text.h"
+#include "proto/wire/limits.h"
+
+static void add_word(struct list *words, const char *word)
+{
+    char *copy = strndup(word, LIMIT_COMMAND_WORD_BYTES);
+
+    if (copy == NULL)
+        abort();
+    text_mask(copy);
+    *(char **)list_append_sized(words, sizeof copy) = copy;
+}
+
+void keep_describe(struct run *run, int argc, char **argv)
+{
+    text_copy(run->tool.name, sizeof run->tool.name, "sonde");
+    text_copy(run->tool.version, sizeof run->tool.version, command_version());
+    text_copy(run->tool.source_sha256, sizeof run->tool.source_sha256, command_source_sha256());
+    add_word(&run->command, "sonde");
+    for (int i = 0; i < argc && i + 1 < LIMIT_COMMAND_WORDS; i++)
+        add_word(&run->command, argv[i]);
+}
+
+/* Where a full or broken output folder is left for, so that nothing measured is lost. */
+static enum status archive_elsewhere(const char *command, const struct run *run,
+                                     char out_path[ARCHIVE_PATH_SIZE])
+{
+    const char *temporary = getenv("TMPDIR");
+    struct fault fault;
+    enum status status;
+
+    if (temporary == NULL || *temporary == '\0')
+        temporary = "/tmp";
+    status = archive_write(temporary, run, out_path, &fault);
+    if (status != STATUS_OK)
+        fprintf(stderr, "sonde %s: nor in %s: %s\n", command, temporary, fault.text);
+    else
+        fprintf(stderr, "sonde %s: kept in %s instead\n", command, out_path);
+    return status;
+}
+
+enum exit_code keep_run(const char *command, const char *output, const struct run *run,
+                        char out_path[ARCHIVE_PATH_SIZE])
+{
+    struct fault fault;
+    enum status status = archive_write(output, run, out_path, &fault);
+
+    if (status == STATUS_OK)
+        return EXIT_MEASURED;
+    fprintf(stderr, "sonde %s: the archive could not be written: %s\n", command, fault.text);
+    if (status == STATUS_CORRUPT || archive_elsewhere(command, run, out_path) != STATUS_OK)
+        out_path[0] = '\0';
+    return EXIT_FAILED;
+}

@@ -1,0 +1,367 @@
+/* Owns `sonde loopback`: flags to a plan, a run, its archive and what is printed. The instrument
+ * measures, the archive keeps, the terminal text explains; here they only meet. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/host/machine.h"
+#include "agent/probe/engine.h"
+#include "agent/probe/loopback.h"
+#include "agent/probe/run.h"
+#include "controller/command/command.h"
+#include "controller/command/interrupt.h"
+#include "controller/command/keep.h"
+#include "controller/command/options.h"
+#include "controller/command/progress.h"
+#include "controller/report/archive.h"
+#include "controller/report/terminal.h"
+#include "proto/base/text.h"
+#include "proto/wire/record_json.h"
+
+enum { OUTPUT_MAX = 64 << 20 };
+
+static const char about[] =
+    "Sends UDP bursts over this machine's loopback, both roles in one process, and gives every\n"
+    "datagram that does not come back a place. Without flags: the whole matrix of 6 payloads,\n"
+    "3 windows and 3 repeats, in about a minute and a half.";
+
+static const char examples[] =
+    "  sonde loopback\n"
+    "  sonde loopback --payload 65507 --window 16 --repeat 1\n"
+    "  sonde loopback --protocol udp --payload 65507 --clients 16 --window 1 --io-model shared \\\n"
+    "      --io-threads 1 --work 0 --warmup 0.25 --seconds 1\n"
+    "  sonde loopback --payload 1472,8192 --rcvbuf 212992 --json > run.json\n";
+
+/* What the flags ask for. */
+struct request {
+    struct plan plan;
+    const char *protocol, *engines, *output;
+    bool json, check;
+};
+
+/* One run of the command. */
+struct view {
+    const struct request *request;
+    struct progress progress;
+};
+
+static enum exit_code usage(const char *flag, const char *what)
+{
+    fprintf(stderr, "sonde loopback: --%s%s\n", flag, what);
+    return EXIT_USAGE;
+}
+
+/* --- flags ---------------------------------------------------------------------------------- */
+
+static void choose_engine(struct plan *plan, enum engine_kind kind)
+{
+    *(int *)list_append_sized(&plan->engines, sizeof(int)) = (int)kind;
+}
+
+static bool has_engine(const struct plan *plan, enum engine_kind kind)
+{
+    for (size_t i = 0; i < plan->engines.count; i++) {
+        if (((const int *)plan->engines.items)[i] == (int)kind)
+            return true;
+    }
+    return false;
+}
+
+static void choose_all_engines(struct plan *plan)
+{
+    for (int kind = 0; kind < ENGINE_COUNT; kind++) {
+        if (engine_find((enum engine_kind)kind, NULL) != NULL)
+            choose_engine(plan, (enum engine_kind)kind);
+    }
+}
+
+static enum status choose_named(struct plan *plan, const char *name, struct fault *fault)
+{
+    static const char *const candidates[] = { "single", "batch", "uring", "all", NULL };
+    const char *nearest = text_nearest(name, candidates);
+
+    for (int kind = 0; kind < ENGINE_COUNT; kind++) {
+        if (strcmp(name, engine_names[kind]) != 0)
+            continue;
+        if (engine_find((enum engine_kind)kind, fault) == NULL)
+            return STATUS_UNSUPPORTED;
+        if (has_engine(plan, (enum engine_kind)kind))
+            return fault_set(fault, STATUS_RANGE, "engine %s is there twice", name);
+        choose_engine(plan, (enum engine_kind)kind);
+        return STATUS_OK;
+    }
+    return fault_set(fault, STATUS_RANGE,
+                     "\"%s\" is not allowed: a list of single, batch, uring, or all%s%s%s", name,
+                     nearest == NULL ? "" : "; did you mean ", nearest == NULL ? "" : nearest,
+                     nearest == NULL ? "" : "?");
+}
+
+/* A comma-separated list of engines, or "all" for those that this platform has. */
+static enum status choose_engines(struct plan *plan, const char *text, struct fault *fault)
+{
+    enum status status = STATUS_OK;
+
+    free(plan->engines.items);
+    plan->engines = (struct list){ 0 };
+    if (strcmp(text, "all") == 0) {
+        choose_all_engines(plan);
+        return STATUS_OK;
+    }
+    while (status == STATUS_OK) {
+        size_t length = strcspn(text, ",");
+        char name[32];
+
+        snprintf(name, sizeof name, "%.*s", (int)(length < 31 ? length : 31), text);
+        status = choose_named(plan, name, fault);
+        if (text[length] == '\0')
+            break;
+        text += length + 1;
+    }
+    return status;
+}
+
+static enum options_result parse(struct request *request, int argc, char **argv)
+{
+    const struct option table[] = {
+        { .name = "payload", .argument = "BYTES,...", .field = "payloads" },
+        { .name = "window", .argument = "N,...", .field = "windows" },
+        { .name = "clients", .argument = "N", .field = "clients" },
+        { .name = "repeat", .argument = "N", .field = "repeats" },
+        { .name = "engine",
+          .argument = "NAME,...",
+          .value = &request->engines,
+          .help = "single, batch, or all that this platform has (default: its fastest)" },
+        { .name = "family", .argument = "NAME", .field = "family" },
+        { .name = "io-model", .argument = "NAME", .field = "io_model" },
+        { .name = "io-threads", .argument = "N", .field = "io_threads" },
+        { .name = "work", .argument = "NS", .field = "work_ns" },
+        { .name = "warmup", .argument = "SECONDS", .field = "warmup_s" },
+        { .name = "seconds", .argument = "SECONDS", .field = "seconds" },
+        { .name = "interval", .argument = "NS", .field = "interval_ns" },
+        { .name = "rcvbuf", .argument = "BYTES", .field = "rcvbuf" },
+        { .name = "sndbuf", .argument = "BYTES", .field = "sndbuf" },
+        { .name = "idle", .argument = "SECONDS", .field = "idle_s" },
+        { .name = "protocol",
+          .argument = "NAME",
+          .value = &request->protocol,
+          .help = "udp, the only one" },
+        { .name = "output",
+          .argument = "DIR",
+          .value = &request->output,
+          .help = "where archives go (default: ./sonde-runs)" },
+        { .name = "json", .flag = &request->json, .help = "print run.json and nothing else" },
+        { .name = "check", .flag = &request->check, .help = "exit 3 when a case fails" },
+    };
+    struct options options = { .command = "sonde loopback",
+                               .usage = "[flags]",
+                               .about = about,
+                               .table = table,
+                               .count = sizeof table / sizeof table[0],
+                               .record = &plan_record,
+                               .object = &request->plan,
+                               .examples = examples };
+
+    return options_parse(&options, argc, argv);
+}
+
+/* What the parser's ranges cannot say. */
+static enum exit_code check_request(struct request *request)
+{
+    struct fault fault;
+    int64_t needed = loopback_descriptors(&request->plan.common);
+    int64_t left;
+
+    if (strcmp(request->protocol, "udp") != 0)
+        return usage("protocol", ": only udp is allowed");
+    if (request->engines != NULL &&
+        choose_engines(&request->plan, request->engines, &fault) != STATUS_OK)
+        return usage("engine: ", fault.text);
+    if (plan_check(&request->plan, &fault) != STATUS_OK)
+        return usage("", fault.text);
+    left = machine_descriptors_left();
+    if (needed <= left)
+        return EXIT_MEASURED;
+    fprintf(stderr,
+            "sonde loopback: --clients: %lld is not allowed: it needs %lld descriptors and %lld "
+            "are left (raise the limit with ulimit -n)\n",
+            (long long)request->plan.common.clients, (long long)needed, (long long)left);
+    return EXIT_USAGE;
+}
+
+/* --- while it runs -------------------------------------------------------------------------- */
+
+static void on_begin(void *context, size_t index, const struct case_params *params)
+{
+    struct view *view = context;
+    double drain_s = (double)PHASE_DRAIN_NS / (double)NS_PER_S;
+    double at_most_s = params == NULL ? view->request->plan.idle_s : case_seconds(params, drain_s);
+
+    if (params != NULL && index == 0)
+        progress_end(&view->progress, NULL); /* of the idle interval */
+    progress_begin(&view->progress, index, params, at_most_s);
+}
+
+static void on_tick(void *context)
+{
+    struct view *view = context;
+
+    progress_tick(&view->progress, atomic_load(&interrupt_finish)
+                                       ? "finishing this case; interrupt again to stop at once"
+                                       : "");
+}
+
+static void on_end(void *context, const struct case_result *result)
+{
+    struct view *view = context;
+
+    progress_end(&view->progress, result);
+}
+
+static void print_duration(FILE *to, double seconds)
+{
+    long whole = (long)(seconds + 0.5);
+
+    if (whole >= 60)
+        fprintf(to, "%ld min %ld s", whole / 60, whole % 60);
+    else
+        fprintf(to, "%.3g s", seconds);
+}
+
+static void announce(const struct request *request)
+{
+    const struct plan *plan = &request->plan;
+    const struct case_common *common = &plan->common;
+
+    fprintf(stderr,
+            "sonde loopback: %zu cases (%zu payloads x %zu windows x %lld repeats x %zu engines) "
+            "over %s loopback,\n%lld clients, %s model with %lld I/O threads; takes at most ",
+            plan_case_count(plan), plan->payloads.count, plan->windows.count,
+            (long long)plan->repeats, plan->engines.count, family_names[common->family],
+            (long long)common->clients, io_model_names[common->io_model],
+            (long long)common->io_threads);
+    print_duration(stderr, run_seconds(plan));
+    fprintf(stderr, "\n");
+}
+
+/* --- afterwards ----------------------------------------------------------------------------- */
+
+static bool wants_utf8(void)
+{
+    static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *value = getenv(names[i]);
+
+        if (value != NULL && *value != '\0')
+            return strstr(value, "UTF-8") != NULL || strstr(value, "utf8") != NULL;
+    }
+    return false;
+}
+
+static void print_run(const struct request *request, const struct run *run, const char *path)
+{
+    const char *no_color = getenv("NO_COLOR");
+    struct terminal_style style = {
+        .color = isatty(STDOUT_FILENO) == 1 && (no_color == NULL || *no_color == '\0'),
+        .utf8 = wants_utf8(),
+    };
+    struct buf text;
+
+    buf_init(&text, LIMIT_JSON_BYTES);
+    if (request->json) {
+        if (record_to_json(&run_record, run, &text) == STATUS_OK)
+            buf_text(&text, "\n");
+    } else {
+        terminal_loopback(run, style, &text);
+        if (*path != '\0')
+            buf_printf(&text, "\nArchive: %s\n", path);
+    }
+    fwrite(buf_peek(&text), 1, text.length, stdout);
+    buf_done(&text);
+    if (request->json && *path != '\0')
+        fprintf(stderr, "archive: %s\n", path);
+}
+
+static enum exit_code outcome(const struct request *request, const struct run *run)
+{
+    enum exit_code code = EXIT_MEASURED;
+
+    if (run->interrupted) {
+        fprintf(stderr, "sonde loopback: interrupted after %zu of %zu cases\n", run->cases.count,
+                plan_case_count(&run->plan));
+        return EXIT_FAILED;
+    }
+    for (size_t i = 0; i < run->cases.count; i++) {
+        const struct case_result *result = (const struct case_result *)run->cases.items + i;
+
+        if (result->status == CASE_ERROR) {
+            fprintf(stderr, "sonde loopback: case %zu could not be measured: %s\n", i + 1,
+                    result->error);
+            return EXIT_FAILED;
+        }
+        if (result->status == CASE_FAIL && request->check)
+            code = EXIT_CHECK;
+    }
+    return code;
+}
+
+static enum exit_code measure(const struct request *request, int argc, char **argv)
+{
+    struct view view = { .request = request };
+    const struct run_watch watch = { .context = &view,
+                                     .begin = on_begin,
+                                     .tick = on_tick,
+                                     .end = on_end,
+                                     .finish = &interrupt_finish,
+                                     .stop = &interrupt_stop };
+    char path[ARCHIVE_PATH_SIZE] = "";
+    struct fault fault;
+    struct run run;
+    enum exit_code kept, code;
+    enum status status;
+
+    interrupt_catch();
+    announce(request);
+    progress_init(&view.progress, &request->plan, run_seconds(&request->plan));
+    status = run_loopback(&request->plan, &watch, &run, &fault);
+    progress_done(&view.progress);
+    if (status != STATUS_OK) {
+        fprintf(stderr, "sonde loopback: %s\n", fault.text);
+        return EXIT_FAILED;
+    }
+    keep_describe(&run, argc, argv);
+    kept = keep_run(argv[0], request->output, &run, path);
+    print_run(request, &run, path);
+    code = outcome(request, &run);
+    record_done(&run_record, &run);
+    return kept == EXIT_MEASURED ? code : kept;
+}
+
+enum exit_code command_loopback(int argc, char **argv)
+{
+    struct request request = { .protocol = "udp", .output = "sonde-runs" };
+    struct fault fault;
+    enum exit_code code = EXIT_USAGE;
+
+    run_default_plan(&request.plan);
+    switch (parse(&request, argc, argv)) {
+    case OPTIONS_DONE:
+        code = EXIT_MEASURED;
+        break;
+    case OPTIONS_BAD:
+        break;
+    case OPTIONS_GO:
+        code = check_request(&request);
+        if (code != EXIT_MEASURED)
+            break;
+        if (archive_prepare(request.output, &fault) != STATUS_OK) {
+            code = usage("output: ", fault.text);
+            break;
+        }
+        code = measure(&request, argc, argv);
+        break;
+    }
+    record_done(&plan_record, &request.plan);
+    return code;
+}
