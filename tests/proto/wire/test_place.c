@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "proto/base/text.h"
+#include "proto/base/utf8.h"
 
 static void whole_document_is_a_slash(void **state)
 {
@@ -64,7 +64,7 @@ static void cuts_between_characters(void **state)
             place_enter(&place, key);
             assert_true(place.length < PLACE_TEXT_SIZE && place.length >= PLACE_TEXT_SIZE - 4);
             assert_int_equal(strlen(place_text(&place)), place.length);
-            assert_true(text_is_utf8(place.text, place.length));
+            assert_true(utf8_is_valid(place.text, place.length));
             if (unit < 2)
                 assert_int_equal((place.length - 1 - before) % 2, 0);
         }

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "proto/base/text.h"
+#include "proto/base/utf8.h"
 #include "proto/wire/limits.h"
 #include "proto/wire/record_json.h"
 
@@ -213,7 +214,7 @@ static void check_field(const struct record *record, const struct field *field)
         assert_true(field->record->present != 0);
     assert_int_equal(names, field->name_count != 0);
     for (size_t i = 0; i < field->name_count; i++)
-        assert_true(text_is_utf8(field->names[i], strlen(field->names[i])));
+        assert_true(utf8_is_valid(field->names[i], strlen(field->names[i])));
 }
 
 /* Fields do not overlap, follow one another and have names of their own, all the way down. */
