@@ -61,63 +61,56 @@ static void refuses_each(const struct refusal *refusals, size_t count, enum stat
 #define REFUSES_EACH(refusals, status)                                                             \
     refuses_each(refusals, sizeof(refusals) / sizeof((refusals)[0]), status)
 
+static const struct refusal wrong_types[] = {
+    { "\"flag\":true", "\"flag\":1", "/flag: an integer 1 is not allowed: true or false" },
+    { "\"small\":-3", "\"small\":\"3\"",
+      "/small: text \"3\" is not allowed: an integer from -3 to 10" },
+    { "\"small\":-3", "\"small\":3.0",
+      "/small: a number with a fraction 3 is not allowed: an integer from -3 to 10" },
+    { "\"small\":-3", "\"small\":null", "/small: null is not allowed: an integer from -3 to 10" },
+    { "\"maybe\":null", "\"maybe\":[]",
+      "/maybe: a list is not allowed: an integer from 0 up or null" },
+    { "\"real\":2304", "\"real\":\"1\"",
+      "/real: text \"1\" is not allowed: a number from 0.5 to 1e+18" },
+    { "\"real\":2304", "\"real\":null", "/real: null is not allowed: a number from 0.5 to 1e+18" },
+    { "\"maybe_text\":null", "\"maybe_text\":1",
+      "/maybe_text: an integer 1 is not allowed: UTF-8 text of at most 15 bytes or null" },
+    { "\"colour\":\"blue\"", "\"colour\":null",
+      "/colour: null is not allowed: one of red, green, blue" },
+    { "\"part\":{", "\"part\":null,\"p\":{", "/part: null is not allowed: an object (part)" },
+    { "\"maybe_part\":null", "\"maybe_part\":[]",
+      "/maybe_part: a list is not allowed: an object (part)" },
+    { "\"number\":7", "\"number\":true",
+      "/part/number: true or false is not allowed: an integer from 0 to 10" },
+    { "\"first\":1", "\"first\":{}", "/first: an object is not allowed: an integer from 0 to 10" },
+    { "\"named\":{", "\"named\":null,\"n\":{", "/named: null is not allowed: an object" },
+    { "\"a/b\":null", "\"a/b\":\"x\"",
+      "/named/a~1b: text \"x\" is not allowed: an integer from 0 up or null" },
+    { "[3,0,10]", "null", "/ints: null is not allowed: a list" },
+    { "[3,0,10]", "[3,null]", "/ints/1: null is not allowed: an integer from 0 to 10" },
+    { "[0.5,1]", "[0.5,\"\"]", "/reals/1: text \"\" is not allowed: a number from 0 to 10" },
+    { "[\"green\"]", "[1]", "/colours/0: an integer 1 is not allowed: one of red, green, blue" },
+    { "[3,4]", "[3]", "/pairs/1: a list is not allowed: a pair of integers [a, b] from 0 up" },
+    { "[3,4]", "[3,4,5]", "/pairs/1: a list is not allowed: a pair of integers [a, b] from 0 up" },
+    { "[3,4]", "[3,-4]", "/pairs/1: a list is not allowed: a pair of integers [a, b] from 0 up" },
+    { "[\"sonde\",", "[\"sonde\",null,", "/words: 3 entries, at most 2 are allowed" },
+    { "{\"number\":2", "null,{\"number\":2", "/parts/1: null is not allowed: an object (part)" },
+    { "\"text\":\"two\"", "\"text\":2",
+      "/parts/1/text: an integer 2 is not allowed: UTF-8 text of at most 7 bytes" },
+    { "\"net.core/rmem~\":4", "\"net.core/rmem~\":4.5",
+      "/numbers/net.core~1rmem~0: a number with a fraction 4.5 is not allowed: an integer from "
+      "-9223372036854775807 up or null" },
+    { "\"zeromq\":\"4.3.4\"", "\"zeromq\":null",
+      "/texts/zeromq: null is not allowed: UTF-8 text of at most 255 bytes" },
+};
+
 static void refuses_wrong_types(void **state)
 {
-    static const struct refusal refusals[] = {
-        { "\"flag\":true", "\"flag\":1", "/flag: an integer 1 is not allowed: true or false" },
-        { "\"small\":-3", "\"small\":\"3\"",
-          "/small: text \"3\" is not allowed: an integer from -3 to 10" },
-        { "\"small\":-3", "\"small\":3.0",
-          "/small: a number with a fraction 3 is not allowed: an integer from -3 to 10" },
-        { "\"small\":-3", "\"small\":null",
-          "/small: null is not allowed: an integer from -3 to 10" },
-        { "\"maybe\":null", "\"maybe\":[]",
-          "/maybe: a list is not allowed: an integer from 0 up or null" },
-        { "\"real\":2304", "\"real\":\"1\"",
-          "/real: text \"1\" is not allowed: a number from 0.5 to 1e+18" },
-        { "\"real\":2304", "\"real\":null",
-          "/real: null is not allowed: a number from 0.5 to 1e+18" },
-        { "\"maybe_text\":null", "\"maybe_text\":1",
-          "/maybe_text: an integer 1 is not allowed: UTF-8 text of at most 15 bytes or null" },
-        { "\"colour\":\"blue\"", "\"colour\":null",
-          "/colour: null is not allowed: one of red, green, blue" },
-        { "\"part\":{", "\"part\":null,\"p\":{", "/part: null is not allowed: an object (part)" },
-        { "\"maybe_part\":null", "\"maybe_part\":[]",
-          "/maybe_part: a list is not allowed: an object (part)" },
-        { "\"number\":7", "\"number\":true",
-          "/part/number: true or false is not allowed: an integer from 0 to 10" },
-        { "\"first\":1", "\"first\":{}",
-          "/first: an object is not allowed: an integer from 0 to 10" },
-        { "\"named\":{", "\"named\":null,\"n\":{", "/named: null is not allowed: an object" },
-        { "\"a/b\":null", "\"a/b\":\"x\"",
-          "/named/a~1b: text \"x\" is not allowed: an integer from 0 up or null" },
-        { "[3,0,10]", "null", "/ints: null is not allowed: a list" },
-        { "[3,0,10]", "[3,null]", "/ints/1: null is not allowed: an integer from 0 to 10" },
-        { "[0.5,1]", "[0.5,\"\"]", "/reals/1: text \"\" is not allowed: a number from 0 to 10" },
-        { "[\"green\"]", "[1]",
-          "/colours/0: an integer 1 is not allowed: one of red, green, blue" },
-        { "[3,4]", "[3]", "/pairs/1: a list is not allowed: a pair of integers [a, b] from 0 up" },
-        { "[3,4]", "[3,4,5]",
-          "/pairs/1: a list is not allowed: a pair of integers [a, b] from 0 up" },
-        { "[3,4]", "[3,-4]",
-          "/pairs/1: a list is not allowed: a pair of integers [a, b] from 0 up" },
-        { "[\"sonde\",", "[\"sonde\",null,", "/words: 3 entries, at most 2 are allowed" },
-        { "{\"number\":2", "null,{\"number\":2",
-          "/parts/1: null is not allowed: an object (part)" },
-        { "\"text\":\"two\"", "\"text\":2",
-          "/parts/1/text: an integer 2 is not allowed: UTF-8 text of at most 7 bytes" },
-        { "\"net.core/rmem~\":4", "\"net.core/rmem~\":4.5",
-          "/numbers/net.core~1rmem~0: a number with a fraction 4.5 is not allowed: an integer from "
-          "-9223372036854775807 up or null" },
-        { "\"zeromq\":\"4.3.4\"", "\"zeromq\":null",
-          "/texts/zeromq: null is not allowed: UTF-8 text of at most 255 bytes" },
-    };
-
     (void)state;
-    for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
-        bool size = strstr(refusals[i].expected, "entries") != NULL;
+    for (size_t i = 0; i < sizeof wrong_types / sizeof wrong_types[0]; i++) {
+        bool size = strstr(wrong_types[i].expected, "entries") != NULL;
 
-        refuses_each(&refusals[i], 1, size ? STATUS_TOO_LARGE : STATUS_INVALID);
+        refuses_each(&wrong_types[i], 1, size ? STATUS_TOO_LARGE : STATUS_INVALID);
     }
 }
 
@@ -208,61 +201,60 @@ static void refuses_too_many_and_too_long(void **state)
 }
 
 /* The words are jansson's, the places ours. */
+static const struct {
+    const char *from, *to, *place;
+} no_json[] = {
+    { "\"small\":-3", "\"count\":1", "/count: duplicate object key" },
+    { "\"text\":\"two\"", "\"number\":1", "/parts/1/number: duplicate object key" },
+    { "\"a/b\":null", "\"udp.sent\":1", "/named/udp.sent: duplicate object key" },
+    { "\"gone\":null", "\"net.core\\/rmem~\":1", "/numbers/net.core\\~1rmem~0: duplicate" },
+    { "\"real\":2304", "\"real\":NaN", "/real: invalid token" },
+    { "\"real\":2304", "\"real\":Infinity", "/real: invalid token" },
+    { "\"real\":2304", "\"real\":-Infinity", "/real: invalid token" },
+    { "\"real\":2304", "\"real\":1e999", "/real: real number overflow" },
+    { "\"real\":2304", "\"real\":-1e999", "/real: real number overflow" },
+    { "\"real\":2304", "\"real\":+1", "/real: invalid token" },
+    { "\"real\":2304", "\"real\":01", "/real: invalid token" },
+    { "\"real\":2304", "\"real\":1.", "/real: invalid token" },
+    { "\"real\":2304", "\"real\":1,5", "/: string or '}' expected near '5'" },
+    { "\"real\":2304", "\"real\":0x10", "/real: " },
+    { "\"count\":9007199254740993", "\"count\":9223372036854775808", "/count: too big integer" },
+    { "\"count\":9007199254740993", "\"count\":-9223372036854775809",
+      "/count: too big negative integer" },
+    { "[3,0,10]", "[3,100000000000000000000000000]", "/ints/1: too big integer" },
+    { "\"second\":0.125", "\"second\":", "/second: unexpected token" },
+    { "[3,0,10]", "[3,]", "/ints/1: unexpected token" },
+    { "[3,0,10]", "[3 0]", "/ints/0: ']' expected" },
+    { "\"text\":\"two\"}", "\"text\":\"two\",}", "/parts/1: string or '}' expected" },
+    { "\"one\"", "\"\\ud800\"", "/parts/0/text: invalid Unicode" },
+    { "\"one\"", "\"\\udc00\\ud800\"", "/parts/0/text: invalid Unicode" },
+    { "\"one\"", "\"\\u0000\"", "/parts/0/text: \\u0000 is not allowed" },
+    { "\"one\"", "\"\\x\"", "/parts/0/text: invalid escape" },
+    { "\"one\"", "\"o\ne\"", "/parts/0/text: " },
+    { "\"one\"", "\"\xff\"", "/parts/0/text: unable to decode byte 0xff" },
+    { "\"one\"", "\"\xc0\x80\"", "/parts/0/text: unable to decode byte 0xc0" },
+    { "\"one\"", "\"\xed\xa0\x80\"", "/parts/0/text: unable to decode byte 0xed" },
+    { "[3,0,10]", "[3,\xff]", "/ints/1: unable to decode byte 0xff" },
+    { "\"lower\":-1", "\"lo\xffwer\":-1", "/numbers: unable to decode byte 0xff" },
+    { "\"lower\":-1", "\"lo\\u0000\":-1", "/numbers/lo\\u0000: NUL byte in object key" },
+    { "2.5}", "2.5} x", "/: end of file expected near 'x'" },
+    { "2.5}", "2.5}{}", "/: end of file expected near '{'" },
+    { "2.5}", "2.5", "/a~1b~0c: '}' expected near end of file" },
+    { "\"parts\":[", "//\n\"parts\":[", "/: " },
+};
+
 static void refuses_what_is_no_json(void **state)
 {
-    static const struct {
-        const char *from, *to, *place;
-    } refusals[] = {
-        { "\"small\":-3", "\"count\":1", "/count: duplicate object key" },
-        { "\"text\":\"two\"", "\"number\":1", "/parts/1/number: duplicate object key" },
-        { "\"a/b\":null", "\"udp.sent\":1", "/named/udp.sent: duplicate object key" },
-        { "\"gone\":null", "\"net.core\\/rmem~\":1", "/numbers/net.core\\~1rmem~0: duplicate" },
-        { "\"real\":2304", "\"real\":NaN", "/real: invalid token" },
-        { "\"real\":2304", "\"real\":Infinity", "/real: invalid token" },
-        { "\"real\":2304", "\"real\":-Infinity", "/real: invalid token" },
-        { "\"real\":2304", "\"real\":1e999", "/real: real number overflow" },
-        { "\"real\":2304", "\"real\":-1e999", "/real: real number overflow" },
-        { "\"real\":2304", "\"real\":+1", "/real: invalid token" },
-        { "\"real\":2304", "\"real\":01", "/real: invalid token" },
-        { "\"real\":2304", "\"real\":1.", "/real: invalid token" },
-        { "\"real\":2304", "\"real\":1,5", "/: string or '}' expected near '5'" },
-        { "\"real\":2304", "\"real\":0x10", "/real: " },
-        { "\"count\":9007199254740993", "\"count\":9223372036854775808",
-          "/count: too big integer" },
-        { "\"count\":9007199254740993", "\"count\":-9223372036854775809",
-          "/count: too big negative integer" },
-        { "[3,0,10]", "[3,100000000000000000000000000]", "/ints/1: too big integer" },
-        { "\"second\":0.125", "\"second\":", "/second: unexpected token" },
-        { "[3,0,10]", "[3,]", "/ints/1: unexpected token" },
-        { "[3,0,10]", "[3 0]", "/ints/0: ']' expected" },
-        { "\"text\":\"two\"}", "\"text\":\"two\",}", "/parts/1: string or '}' expected" },
-        { "\"one\"", "\"\\ud800\"", "/parts/0/text: invalid Unicode" },
-        { "\"one\"", "\"\\udc00\\ud800\"", "/parts/0/text: invalid Unicode" },
-        { "\"one\"", "\"\\u0000\"", "/parts/0/text: \\u0000 is not allowed" },
-        { "\"one\"", "\"\\x\"", "/parts/0/text: invalid escape" },
-        { "\"one\"", "\"o\ne\"", "/parts/0/text: " },
-        { "\"one\"", "\"\xff\"", "/parts/0/text: unable to decode byte 0xff" },
-        { "\"one\"", "\"\xc0\x80\"", "/parts/0/text: unable to decode byte 0xc0" },
-        { "\"one\"", "\"\xed\xa0\x80\"", "/parts/0/text: unable to decode byte 0xed" },
-        { "[3,0,10]", "[3,\xff]", "/ints/1: unable to decode byte 0xff" },
-        { "\"lower\":-1", "\"lo\xffwer\":-1", "/numbers: unable to decode byte 0xff" },
-        { "\"lower\":-1", "\"lo\\u0000\":-1", "/numbers/lo\\u0000: NUL byte in object key" },
-        { "2.5}", "2.5} x", "/: end of file expected near 'x'" },
-        { "2.5}", "2.5}{}", "/: end of file expected near '{'" },
-        { "2.5}", "2.5", "/a~1b~0c: '}' expected near end of file" },
-        { "\"parts\":[", "//\n\"parts\":[", "/: " },
-    };
-
     (void)state;
-    for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
-        char *text = changed(refusals[i].from, refusals[i].to);
+    for (size_t i = 0; i < sizeof no_json / sizeof no_json[0]; i++) {
+        char *text = changed(no_json[i].from, no_json[i].to);
         struct specimen object;
         struct fault fault = { "" };
 
         assert_int_equal(record_from_json(&specimen_record, text, strlen(text), &object, &fault),
                          STATUS_INVALID);
-        if (strncmp(fault.text, refusals[i].place, strlen(refusals[i].place)) != 0)
-            fail_msg("%s: not the place of: %s", refusals[i].place, fault.text);
+        if (strncmp(fault.text, no_json[i].place, strlen(no_json[i].place)) != 0)
+            fail_msg("%s: not the place of: %s", no_json[i].place, fault.text);
         assert_non_null(strstr(fault.text, " (line "));
         free(text);
     }
