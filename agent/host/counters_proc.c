@@ -11,6 +11,7 @@
 #include "agent/host/procfs.h"
 #include "proto/base/file.h"
 #include "proto/base/text.h"
+#include "proto/base/utf8.h"
 #include "proto/wire/limits.h"
 
 /* One file of root/self/net or root/net, read whole. */
@@ -153,7 +154,7 @@ static void read_namespace(const char *root, const char *process, char *out_name
     if ((size_t)snprintf(path, sizeof path, "%s/%s/ns/net", root, process) >= sizeof path)
         return;
     length = readlink(path, name, sizeof name - 1);
-    if (length < 0 || !text_is_utf8(name, (size_t)length))
+    if (length < 0 || !utf8_is_valid(name, (size_t)length))
         return;
     name[length] = '\0';
     text_copy(out_name, size, name);
