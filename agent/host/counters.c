@@ -11,6 +11,8 @@
 
 #include "agent/host/counters_system.h"
 #include "agent/host/procfs.h"
+#include "proto/base/text.h"
+#include "proto/base/utf8.h"
 
 static void snapshot_init(struct counter_snapshot *snapshot)
 {
@@ -36,6 +38,7 @@ void counters_explain(struct counter_snapshot *snapshot, enum counter first, enu
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    utf8_mask(text); /* paths are words from outside, and may have been cut within a character */
     for (unsigned i = first; i <= (unsigned)last; i++) {
         if (snapshot->total.value[i] == NONE_INT && snapshot->reason[i][0] == '\0')
             memcpy(snapshot->reason[i], text, sizeof text);

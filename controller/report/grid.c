@@ -36,6 +36,23 @@ const struct case_result *grid_case(const struct grid *grid, struct cell_at at, 
     return grid->slot[(row * plan->payloads.count + at.payload) * plan->windows.count + at.window];
 }
 
+bool grid_has(const struct grid *grid, struct cell_at at)
+{
+    return at.engine < grid->plan->engines.count;
+}
+
+struct cell_at grid_next(const struct grid *grid, struct cell_at at)
+{
+    if (++at.window < grid->plan->windows.count)
+        return at;
+    at.window = 0;
+    if (++at.payload < grid->plan->payloads.count)
+        return at;
+    at.payload = 0;
+    at.engine++;
+    return at;
+}
+
 int64_t grid_payload(const struct grid *grid, size_t payload)
 {
     return ((const int64_t *)grid->plan->payloads.items)[payload];

@@ -28,6 +28,11 @@ struct cell_at {
 /* Repeat `repeat` (from 0) of a cell, NULL when it was not measured. */
 const struct case_result *grid_case(const struct grid *grid, struct cell_at at, size_t repeat);
 
+/* Walks all cells: engines outermost, then payloads, then windows. Starts at { 0 }; false at the
+ * end. */
+bool grid_has(const struct grid *grid, struct cell_at at);
+struct cell_at grid_next(const struct grid *grid, struct cell_at at);
+
 int64_t grid_payload(const struct grid *grid, size_t payload);
 int64_t grid_window(const struct grid *grid, size_t window);
 enum engine_kind grid_engine(const struct grid *grid, size_t engine);

@@ -43,7 +43,7 @@ void digest_sha256_hex(const void *bytes, size_t length, char out_hex[DIGEST_HEX
         out_hex[2 * i] = digits[digest[i] >> 4];
         out_hex[2 * i + 1] = digits[digest[i] & 15];
     }
-    out_hex[2 * DIGEST_SIZE] = '\0';
+    out_hex[DIGEST_HEX_SIZE - 1] = '\0';
 }
 
 void digest_hmac(const void *key, size_t key_length, const struct digest_part *parts, size_t count,

@@ -1,0 +1,199 @@
+/* Owns `sonde report`: reads archives, and draws them or tells them. Starts no measurement. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "controller/command/command.h"
+#include "controller/command/options.h"
+#include "controller/report/archive.h"
+#include "controller/report/figures.h"
+#include "controller/report/terminal.h"
+#include "proto/base/file.h"
+#include "proto/base/text.h"
+#include "proto/wire/record_json.h"
+
+enum { OUTPUT_BYTES = 64 << 20 };
+
+struct request {
+    const char *output; /* NULL: words to stdout */
+    bool schema;
+    const char *paths[OPTION_OPERANDS_MAX];
+    size_t count;
+};
+
+struct archives {
+    struct run *runs;
+    size_t count; /* of those that were read */
+    size_t bad;
+};
+
+static enum options_result parse(int argc, char **argv, struct request *request)
+{
+    const struct option table[] = {
+        { .name = "output",
+          .argument = "FILE.svg",
+          .help = "draw one figure of all archives, a panel for each",
+          .value = &request->output },
+        { .name = "schema",
+          .help = "print the JSON Schema of run.json and do nothing else",
+          .flag = &request->schema },
+    };
+    struct options options = {
+        .command = "sonde report",
+        .usage = "PATH... [flags]",
+        .about = "Reads archives (folders, or their run.json), checks that their sums and their\n"
+                 "accounts add up, and prints what each one says, or draws all of them as one\n"
+                 "figure: the grid of lost echoes, payload by window. Measures nothing.",
+        .table = table,
+        .count = sizeof table / sizeof table[0],
+        .operands = request->paths,
+        .examples = "  sonde report sonde-runs/20261130T184410Z-loopback-0708095d\n"
+                    "  sonde report before/run.json after/run.json --output loss.svg\n",
+    };
+    enum options_result result = options_parse(&options, argc, argv);
+
+    request->count = options.operand_count;
+    return result;
+}
+
+static enum exit_code complain(const char *text)
+{
+    fprintf(stderr, "sonde report: %s\n", text);
+    return EXIT_FAILED;
+}
+
+static enum exit_code put_stdout(const struct buf *text)
+{
+    if (fwrite(buf_peek(text), 1, text->length, stdout) == text->length && fflush(stdout) == 0)
+        return EXIT_MEASURED;
+    return EXIT_FAILED; /* main says why: it closes stdout */
+}
+
+static enum exit_code print_schema(void)
+{
+    struct buf text;
+    enum exit_code code = EXIT_FAILED;
+
+    buf_init(&text, OUTPUT_BYTES);
+    if (record_schema(&run_record, RUN_SCHEMA, &text) == STATUS_OK)
+        code = put_stdout(&text);
+    else
+        complain("the schema could not be made");
+    buf_done(&text);
+    return code;
+}
+
+/* Every bad archive gets its line, so that a user sees all of them at once. */
+static void read_all(const struct request *request, struct archives *archives)
+{
+    for (size_t i = 0; i < request->count; i++) {
+        struct fault fault = { "" };
+
+        if (archive_read(request->paths[i], &archives->runs[archives->count], &fault) ==
+            STATUS_OK) {
+            archives->count++;
+        } else {
+            complain(fault.text);
+            archives->bad++;
+        }
+    }
+}
+
+static enum exit_code draw(const struct archives *archives, const char *output)
+{
+    const struct run **runs = calloc(archives->count, sizeof *runs);
+    struct fault fault = { "" };
+    struct buf svg;
+    enum status status;
+
+    if (runs == NULL)
+        abort();
+    for (size_t i = 0; i < archives->count; i++)
+        runs[i] = &archives->runs[i];
+    buf_init(&svg, OUTPUT_BYTES);
+    status = figure_loss_grid(runs, archives->count, &svg);
+    if (status != STATUS_OK)
+        fault_set(&fault, status, "%s: the figure is %s", output, status_text(status));
+    else
+        status = file_write_whole(output, svg.data, svg.length, &fault);
+    buf_done(&svg);
+    free(runs);
+    return status == STATUS_OK ? EXIT_MEASURED : complain(fault.text);
+}
+
+static bool is_set(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value != NULL && value[0] != '\0';
+}
+
+/* What the terminal can show; a pipe or a file gets plain ASCII. */
+static struct terminal_style style_of_stdout(void)
+{
+    const char *term = getenv("TERM");
+    bool terminal = isatty(STDOUT_FILENO) == 1;
+
+    return (struct terminal_style){
+        .color = terminal && !is_set("NO_COLOR") && term != NULL && strcmp(term, "dumb") != 0,
+        .utf8 = false,
+    };
+}
+
+static enum exit_code tell(const struct archives *archives)
+{
+    struct terminal_style style = style_of_stdout();
+    enum exit_code code = EXIT_MEASURED;
+
+    for (size_t i = 0; i < archives->count && code == EXIT_MEASURED; i++) {
+        struct buf text;
+
+        buf_init(&text, OUTPUT_BYTES);
+        if (i > 0)
+            buf_text(&text, "\n\n");
+        terminal_loopback(&archives->runs[i], style, &text);
+        code = buf_status(&text) == STATUS_OK ? put_stdout(&text)
+                                              : complain("the account is too long");
+        buf_done(&text);
+    }
+    return code;
+}
+
+static enum exit_code report(const struct request *request)
+{
+    struct archives archives = { .runs = calloc(request->count, sizeof *archives.runs) };
+    enum exit_code code = EXIT_FAILED;
+
+    if (archives.runs == NULL)
+        abort();
+    read_all(request, &archives);
+    if (archives.bad == 0)
+        code = request->output != NULL ? draw(&archives, request->output) : tell(&archives);
+    for (size_t i = 0; i < archives.count; i++)
+        record_done(&run_record, &archives.runs[i]);
+    free(archives.runs);
+    return code;
+}
+
+enum exit_code command_report(int argc, char **argv)
+{
+    struct request request = { .output = NULL };
+
+    switch (parse(argc, argv, &request)) {
+    case OPTIONS_DONE:
+        return EXIT_MEASURED;
+    case OPTIONS_BAD:
+        return EXIT_USAGE;
+    case OPTIONS_GO:
+        break;
+    }
+    if (request.schema && request.count == 0)
+        return print_schema();
+    if (request.schema || request.count == 0) {
+        fprintf(stderr, "sonde report: %s; try 'sonde report --help'\n",
+                request.schema ? "--schema takes no PATH" : "at least one PATH is needed");
+        return EXIT_USAGE;
+    }
+    return report(&request);
+}

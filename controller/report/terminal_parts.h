@@ -1,0 +1,63 @@
+/* The sections of a run's account as text, one file each. Private to terminal*.c. */
+#ifndef SONDE_REPORT_TERMINAL_PARTS_H
+#define SONDE_REPORT_TERMINAL_PARTS_H
+
+#include "controller/report/grid.h"
+#include "controller/report/terminal.h"
+
+enum {
+    PAGE_COLUMNS = 96, /* no line of ours is wider, but names from outside may be */
+    ROWS_MAX = 60      /* rows of one table; what is beyond is counted, and run.json has it */
+};
+
+struct page {
+    const struct run *run;
+    struct grid grid;
+    struct terminal_style style;
+    struct buf *out; /* borrowed */
+};
+
+enum ink { INK_PLAIN, INK_HEAD, INK_GOOD, INK_BAD, INK_MUTED };
+
+/* Text in a colour (when the style has colours), padded to `columns` on the left; 0: as it is. */
+void page_ink(struct page *page, enum ink ink, int columns, const char *text);
+
+/* An empty line and a heading. */
+void page_heading(struct page *page, const char *text);
+
+/* A paragraph, wrapped. */
+void page_paragraph(struct page *page, const char *text);
+
+/* Text from outside: control bytes and reading-direction marks become '?', and so does what is not
+ * ASCII unless the style has UTF-8. */
+void page_outside(struct page *page, const char *text);
+
+const struct host *page_host(const struct page *page);
+
+/* "8,192 B x 64": a cell's name in tables. */
+struct label {
+    char text[96];
+};
+struct label page_label(const struct page *page, struct cell_at at);
+
+/* Sums over the repeats of a cell that were counted, measure phase. */
+struct cell_sum {
+    struct leg forward, reverse;
+    int64_t lost_echoes;
+};
+struct cell_sum page_sum(const struct page *page, struct cell_at at);
+
+/* "engine batch" above a table's rows where a new engine starts and there are several. */
+void page_engine_line(struct page *page, struct cell_at at, size_t *last_engine);
+
+/* The sections. */
+void terminal_grid(struct page *page);
+void terminal_story(struct page *page);
+void terminal_account(struct page *page);
+void terminal_bursts(struct page *page);
+void terminal_sockets(struct page *page);
+void terminal_kernel(struct page *page);
+void terminal_rates(struct page *page);
+void terminal_advice(struct page *page);
+
+#endif
