@@ -14,18 +14,20 @@
 #include "proto/wire/counters.h"
 
 /* net.inet.udp.stats (struct udpstat, 32-bit fields): counts both families together; filled into
- * udp.*. */
+ * udp.*. Counters made of several fields are summed modulo 2^32, as the fields wrap. */
 void bsdstat_udp(const uint8_t *bytes, size_t length, struct counters *counters);
 
 /* net.inet.ip.stats (struct ipstat, 32-bit fields). */
 void bsdstat_ip(const uint8_t *bytes, size_t length, struct counters *counters);
 
-/* net.inet6.ip6.stats (struct ip6stat, 64-bit fields). */
+/* net.inet6.ip6.stats (struct ip6stat, 64-bit fields). A value above 2^63-1 becomes
+ * PROCFS_TOO_LARGE (procfs.h). */
 void bsdstat_ip6(const uint8_t *bytes, size_t length, struct counters *counters);
 
-/* The routing sysctl's NET_RT_IFLIST2 dump: appends struct interface_counters (procfs.h) for every
- * if_msghdr2; stops at the first message that does not fit. `names` gives the name of an interface
- * index (if_indextoname on a Mac). Returns the messages skipped. */
+/* The routing sysctl's NET_RT_IFLIST2 dump: appends a struct interface_counters (procfs.h) for
+ * every if_msghdr2 (at most LIMIT_INTERFACES); other messages are passed over. `name_of` gives the
+ * name of an interface index or NULL (if_indextoname on a Mac). Stops at the first message that
+ * does not fit. Returns how many messages could not be used: too short, without a name, cut off. */
 size_t bsdstat_interfaces(const uint8_t *bytes, size_t length,
                           const char *(*name_of)(void *context, unsigned index), void *context,
                           struct list *interfaces);

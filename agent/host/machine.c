@@ -17,12 +17,13 @@
 #include "agent/host/socket_system.h"
 #include "proto/base/digest.h"
 #include "proto/base/text.h"
+#include "proto/base/utf8.h"
 #include "proto/wire/record_json.h"
 
 /* Names that the system gives are the archive's text: what is not UTF-8 is left out. */
 static void copy_name(char *out_text, size_t size, const char *text)
 {
-    if (text_is_utf8(text, strlen(text)))
+    if (utf8_is_valid(text, strlen(text)))
         text_copy(out_text, size, text);
 }
 

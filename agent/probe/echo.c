@@ -31,23 +31,24 @@ struct echo {
     size_t mask; /* places in `flows` - 1: open addressing by address */
 };
 
-/* A datagram that will be answered. */
+/* What was read and waits for its answer. */
 struct answer {
-    struct datagram *datagram;
+    bool wanted; /* false: foreign, corrupt or late; gets none */
     struct stamp_request request;
     struct mono received_at;
     uint32_t sequence;
 };
 
+/* A ring of slots: read at the tail, answered at the head. */
 struct echo_worker {
     struct echo *echo;
     size_t slot; /* bytes of room for one datagram */
-    size_t room; /* datagrams */
+    size_t room; /* slots, a multiple of the batch */
+    size_t head, pending;
     uint8_t *bytes;
     struct datagram *datagrams;
     struct addr *peers;
     struct answer *answers;
-    size_t answer_count;
     struct leg forward, reverse;
 };
 
@@ -124,7 +125,7 @@ void echo_begin(struct echo *echo, const struct session *session, int64_t work_n
 struct echo_worker *echo_worker_new(struct echo *echo, size_t payload)
 {
     struct echo_worker *worker = must_calloc(1, sizeof *worker);
-    size_t room = ROOM_BYTES / payload;
+    size_t room = ROOM_BYTES / payload / DATAGRAM_BATCH_MAX * DATAGRAM_BATCH_MAX;
 
     room = room > ROOM_DATAGRAMS_MAX ? ROOM_DATAGRAMS_MAX : room;
     worker->echo = echo;
@@ -154,22 +155,29 @@ void echo_worker_begin(struct echo_worker *worker)
     worker->reverse = (struct leg){ 0 };
 }
 
-/* Reads one batch behind the `first` datagrams that the room holds already. */
-static size_t receive_batch(struct echo_worker *worker, size_t first)
+static size_t smallest(size_t a, size_t b, size_t c)
+{
+    size_t ab = a < b ? a : b;
+
+    return ab < c ? ab : c;
+}
+
+/* Reads one batch into free slots from `tail` on. */
+static size_t receive_batch(struct echo_worker *worker, size_t tail)
 {
     struct echo *echo = worker->echo;
-    size_t count = worker->room - first;
+    size_t count =
+        smallest(worker->room - worker->pending, worker->room - tail, DATAGRAM_BATCH_MAX);
     int error;
 
-    count = count > DATAGRAM_BATCH_MAX ? DATAGRAM_BATCH_MAX : count;
-    for (size_t i = first; i < first + count; i++) {
+    for (size_t i = tail; i < tail + count; i++) {
         worker->datagrams[i] = (struct datagram){
             .part = { { worker->bytes + i * worker->slot, worker->slot } },
             .parts = 1,
             .peer = &worker->peers[i],
         };
     }
-    return echo->engine->receive(echo->fd, worker->datagrams + first, count, &error);
+    return echo->engine->receive(echo->fd, worker->datagrams + tail, count, &error);
 }
 
 /* Who sent it, when it is a request of the session that has begun; else NULL. */
@@ -190,8 +198,8 @@ static struct echo_flow *flow_of_request(struct echo_worker *worker,
 }
 
 /* Enters one datagram into the account; true when it is to be answered. */
-static bool enter(struct echo_worker *worker, struct datagram *datagram, struct answer *answer,
-                  bool late)
+static bool enter(struct echo_worker *worker, const struct datagram *datagram,
+                  struct answer *answer, bool late)
 {
     struct echo_flow *flow = flow_of_request(worker, datagram, &answer->request);
     enum arrival arrival;
@@ -209,32 +217,31 @@ static bool enter(struct echo_worker *worker, struct datagram *datagram, struct 
     ledger_arrive(&worker->forward, arrival, late);
     if (late || arrival == ARRIVAL_BEYOND)
         return false;
-    answer->datagram = datagram;
     answer->sequence = flow->next_reply++;
     return true;
 }
 
-/* Reads until the socket is empty or the room full; returns how many datagrams. */
-static size_t read_all(struct echo_worker *worker, bool late)
+/* Reads until the socket gives no full batch or the slots are full; returns how many datagrams. */
+static size_t read_waiting(struct echo_worker *worker, bool late)
 {
     size_t count = 0;
     size_t got;
 
-    worker->answer_count = 0;
     pthread_mutex_lock(&worker->echo->lock);
     do {
+        size_t tail = (worker->head + worker->pending) % worker->room;
         struct mono now;
 
-        got = receive_batch(worker, count);
+        got = receive_batch(worker, tail);
         now = mono_now();
-        for (size_t i = count; i < count + got; i++) {
-            struct answer *answer = &worker->answers[worker->answer_count];
-
-            answer->received_at = now;
-            worker->answer_count += enter(worker, &worker->datagrams[i], answer, late);
+        for (size_t i = tail; i < tail + got; i++) {
+            worker->answers[i].received_at = now;
+            worker->answers[i].wanted =
+                enter(worker, &worker->datagrams[i], &worker->answers[i], late);
         }
+        worker->pending += got;
         count += got;
-    } while (got == DATAGRAM_BATCH_MAX && count < worker->room);
+    } while (got == DATAGRAM_BATCH_MAX && worker->pending < worker->room);
     pthread_mutex_unlock(&worker->echo->lock);
     return count;
 }
@@ -250,7 +257,8 @@ static void work(int64_t ns)
         ;
 }
 
-static void make_reply(const struct echo *echo, const struct answer *answer, struct mono now)
+static void make_reply(const struct echo *echo, const struct answer *answer,
+                       const struct datagram *datagram, struct mono now)
 {
     const struct session *session = echo->session;
     const struct stamp_reply reply = {
@@ -265,45 +273,51 @@ static void make_reply(const struct echo *echo, const struct answer *answer, str
         .sender_ttl = NO_TTL,
     };
 
-    stamp_put_reply(&session->format, &reply, answer->datagram->part[0].iov_base,
-                    answer->datagram->length);
+    stamp_put_reply(&session->format, &reply, datagram->part[0].iov_base, datagram->length);
 }
 
-/* Answers one batch of what was read. */
-static void answer_batch(struct echo_worker *worker, const struct answer *answers, size_t count)
+/* Answers the batch at the head. */
+static void answer_batch(struct echo_worker *worker)
 {
     struct echo *echo = worker->echo;
+    size_t slots = smallest(worker->pending, worker->room - worker->head, DATAGRAM_BATCH_MAX);
     struct datagram out[DATAGRAM_BATCH_MAX];
+    size_t count = 0;
     struct mono now;
 
-    for (size_t i = 0; i < count; i++)
-        work(echo->work_ns);
+    for (size_t i = worker->head; i < worker->head + slots; i++) {
+        if (worker->answers[i].wanted)
+            work(echo->work_ns);
+    }
     now = mono_now();
-    for (size_t i = 0; i < count; i++) {
-        out[i] = *answers[i].datagram;
-        out[i].part[0].iov_len = out[i].length;
-        make_reply(echo, &answers[i], now);
+    for (size_t i = worker->head; i < worker->head + slots; i++) {
+        if (!worker->answers[i].wanted)
+            continue;
+        make_reply(echo, &worker->answers[i], &worker->datagrams[i], now);
+        out[count] = worker->datagrams[i];
+        out[count].part[0].iov_len = out[count].length;
+        count++;
     }
     transmit(echo->engine, echo->fd, out, count, &worker->reverse);
+    worker->head = (worker->head + slots) % worker->room;
+    worker->pending -= slots;
 }
 
 size_t echo_serve(struct echo_worker *worker)
 {
-    size_t count = read_all(worker, false);
-    size_t batch;
+    size_t count = 0;
 
-    for (size_t first = 0; first < worker->answer_count; first += batch) {
-        batch = worker->answer_count - first;
-        batch = batch > DATAGRAM_BATCH_MAX ? DATAGRAM_BATCH_MAX : batch;
-        answer_batch(worker, worker->answers + first, batch);
-    }
+    do {
+        count += read_waiting(worker, false);
+        answer_batch(worker);
+    } while (worker->pending > 0);
     return count;
 }
 
 void echo_sweep(struct echo_worker *worker)
 {
-    while (read_all(worker, true) > 0)
-        ;
+    while (read_waiting(worker, true) > 0)
+        worker->pending = 0;
 }
 
 void echo_worker_account(const struct echo_worker *worker, struct leg *forward, struct leg *reverse)

@@ -36,9 +36,9 @@ void echo_worker_free(struct echo_worker *worker);
 /* Forgets what this worker has counted: a new phase. */
 void echo_worker_begin(struct echo_worker *worker);
 
-/* Reads what has come and answers it; returns how many datagrams it read. Reads on as long as the
- * socket gives full batches and there is room, before it answers: what has been read no longer
- * fills the socket's buffer. */
+/* Reads what has come and answers it; returns how many datagrams it read. Reading goes first: as
+ * long as the socket gives full batches and there is room it is read, then one batch is answered,
+ * and so on; what has been read no longer fills the socket's buffer. */
 size_t echo_serve(struct echo_worker *worker);
 
 /* After the drain: reads what is still there; it is late and gets no answer. */

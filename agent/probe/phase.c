@@ -14,6 +14,7 @@ enum { TOKENS_MAX = 64 };
 #define DONE_TOKEN (UINT64_MAX - 1)
 #define TICK_MS    100
 #define STOP_NS    (50 * NS_PER_MS) /* how soon a thread notices that it is to stop */
+#define AWAKE_NS   (20 * NS_PER_MS) /* how long an echo worker waits for a burst without sleeping */
 #define SPIN_NS    (2 * NS_PER_MS)  /* pacing finer than a poller's grain looks without waiting */
 
 /* What all threads of a phase share. */
@@ -24,6 +25,7 @@ struct crew {
     const atomic_bool *stop;
     pthread_mutex_t lock; /* of the members below it */
     pthread_cond_t changed;
+    size_t watching;        /* echo workers that look at their socket; split model */
     size_t arrived;         /* senders whose first burst is out */
     size_t running;         /* threads that serve a sender */
     bool failed;            /* a thread could not be started */
@@ -80,7 +82,8 @@ static bool meet_after_burst(struct hand *hand)
     return complete;
 }
 
-static void serve_ready(struct hand *hand, int64_t timeout_ns, bool resend)
+/* Serves what can be read; returns how many descriptors that were. */
+static size_t serve_ready(struct hand *hand, int64_t timeout_ns, bool resend)
 {
     uint64_t tokens[TOKENS_MAX];
     size_t count = poller_wait(hand->poller, timeout_ns, tokens, TOKENS_MAX);
@@ -93,6 +96,7 @@ static void serve_ready(struct hand *hand, int64_t timeout_ns, bool resend)
         else
             sender_collect(hand->sender, (size_t)tokens[i], resend, hand->crew->deadline);
     }
+    return count;
 }
 
 static int64_t at_most(int64_t ns, int64_t limit)
@@ -136,10 +140,22 @@ static void serve_drain(struct hand *hand)
     }
 }
 
+/* A burst into a role whose thread is still being started would measure the starting. */
+static void wait_for_echo_role(struct crew *crew)
+{
+    size_t needed = crew->common->io_model == IO_MODEL_SPLIT ? crew->roles->threads : 0;
+
+    pthread_mutex_lock(&crew->lock);
+    while (crew->watching < needed && !crew->failed)
+        pthread_cond_wait(&crew->changed, &crew->lock);
+    pthread_mutex_unlock(&crew->lock);
+}
+
 static void run_sender(struct hand *hand)
 {
     struct crew *crew = hand->crew;
 
+    wait_for_echo_role(crew);
     if (crew->common->interval_ns == 0)
         sender_burst(hand->sender);
     else
@@ -154,8 +170,19 @@ static void run_sender(struct hand *hand)
     pthread_mutex_unlock(&crew->lock);
 }
 
+/* Awake until the first datagram, so that the burst races a reader and not a wake-up. */
 static void run_echo(struct hand *hand)
 {
+    struct crew *crew = hand->crew;
+    struct mono end;
+
+    pthread_mutex_lock(&crew->lock);
+    crew->watching++;
+    pthread_cond_broadcast(&crew->changed);
+    pthread_mutex_unlock(&crew->lock);
+    end = mono_after(mono_now(), AWAKE_NS);
+    while (serve_ready(hand, 0, false) == 0 && mono_between(mono_now(), end) > 0)
+        ;
     while (!hand->done)
         serve_ready(hand, NS_PER_S, false);
 }

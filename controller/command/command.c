@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "proto/base/text.h"
+#include "proto/base/utf8.h"
 #include "source_hash.h"
 
 static const struct command commands[] = {
@@ -64,7 +65,7 @@ static enum exit_code unknown_word(const char *word)
     candidates[COMMAND_COUNT + 2] = "--version";
     nearest = text_nearest(word, candidates);
     text_copy(shown, sizeof shown, word);
-    text_mask(shown);
+    utf8_mask(shown);
     if (nearest != NULL)
         fprintf(stderr, "sonde: unknown %s \"%s\"; did you mean %s? try 'sonde help'\n", kind,
                 shown, nearest);

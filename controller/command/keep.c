@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "proto/base/text.h"
+#include "proto/base/utf8.h"
 #include "proto/wire/limits.h"
 
 static void add_word(struct list *words, const char *word)
@@ -14,7 +15,7 @@ static void add_word(struct list *words, const char *word)
 
     if (copy == NULL)
         abort();
-    text_mask(copy);
+    utf8_mask(copy);
     *(char **)list_append_sized(words, sizeof copy) = copy;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "proto/base/text.h"
+#include "proto/base/utf8.h"
 
 enum { ALLOWED_SIZE = 256, ITEM_SIZE = 256, QUOTED_SIZE = 72 };
 
@@ -26,7 +27,7 @@ static const char *quote(const char *word, char out_quoted[QUOTED_SIZE])
     bool whole = text_copy(kept, sizeof kept, word);
 
     snprintf(out_quoted, QUOTED_SIZE, "\"%s%s\"", kept, whole ? "" : "...");
-    text_mask(out_quoted);
+    utf8_mask(out_quoted);
     return out_quoted;
 }
 
@@ -76,7 +77,7 @@ static bool set_text(const struct field *field, char *at, const char *text)
 {
     size_t length = strlen(text);
 
-    if (length >= field->size || !text_is_utf8(text, length))
+    if (length >= field->size || !utf8_is_valid(text, length))
         return false;
     memcpy(at, text, length + 1);
     return true;

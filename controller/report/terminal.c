@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "controller/report/terminal_parts.h"
+#include "proto/base/utf8.h"
 
 void page_ink(struct page *page, enum ink ink, int columns, const char *text)
 {
@@ -59,7 +60,7 @@ static bool steers_terminal(const unsigned char *at)
 
 void page_outside(struct page *page, const char *text)
 {
-    bool utf8 = page->style.utf8 && text_is_utf8(text, strlen(text));
+    bool utf8 = page->style.utf8 && utf8_is_valid(text, strlen(text));
 
     for (const unsigned char *at = (const unsigned char *)text; *at != '\0'; at++) {
         if (*at < 0x20 || *at == 0x7f || (*at >= 0x80 && !utf8)) {

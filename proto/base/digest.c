@@ -43,7 +43,7 @@ void digest_sha256_hex(const void *bytes, size_t length, char out_hex[DIGEST_HEX
         out_hex[2 * i] = digits[digest[i] >> 4];
         out_hex[2 * i + 1] = digits[digest[i] & 15];
     }
-    out_hex[2 * DIGEST_SIZE] = '\0';
+    out_hex[DIGEST_HEX_SIZE - 1] = '\0';
 }
 
 void digest_hmac(const void *key, size_t key_length, const struct digest_part *parts, size_t count,
@@ -88,4 +88,9 @@ void digest_random(void *out_bytes, size_t length)
 int digest_equal(const void *a, const void *b, size_t length)
 {
     return CRYPTO_memcmp(a, b, length) == 0;
+}
+
+const char *digest_library(void)
+{
+    return OpenSSL_version(OPENSSL_VERSION_STRING);
 }

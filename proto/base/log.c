@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "proto/base/text.h"
+#include "proto/base/utf8.h"
 
 enum { LINE_SIZE = 1024 };
 
@@ -55,6 +55,6 @@ void log_line(enum log_level level, const char *format, ...)
     assert(length >= 0);
     if ((size_t)length >= sizeof line)
         memcpy(line + sizeof line - sizeof cut, cut, sizeof cut);
-    text_mask(line);
+    utf8_mask(line);
     current.sink(current.context, level, line);
 }

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "proto/base/text.h"
+#include "proto/base/utf8.h"
 
 static const char *const texts[STATUS_COUNT] = {
     [STATUS_OK] = "no error",
@@ -75,7 +75,7 @@ static printf_like(2, 0) void set(struct fault *fault, const char *format, va_li
 {
     int length = vsnprintf(fault->text, sizeof fault->text, format, args);
     assert(length >= 0);
-    text_mask(fault->text);
+    utf8_mask(fault->text);
 }
 
 enum status fault_set(struct fault *fault, enum status status, const char *format, ...)

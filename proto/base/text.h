@@ -38,11 +38,4 @@ void text_duration(int64_t ns, char out_text[TEXT_QUANTITY_SIZE]);
  * meant: at most a third of its letters differ. NULL otherwise. */
 const char *text_nearest(const char *word, const char *const *candidates);
 
-/* True when `bytes` is valid UTF-8 as RFC 3629 has it. */
-bool text_is_utf8(const char *bytes, size_t length);
-
-/* Every byte of a control character (C0, DEL, C1) or of what is no UTF-8 becomes '?': words from
- * outside must not move a terminal's cursor or break a line. */
-void text_mask(char *text);
-
 #endif

@@ -22,8 +22,10 @@ static const struct rules rules_of[] = {
                       EXTENSION_HEADERS_MAX, 8 },
 };
 
-static enum status check_extra(const struct rules *rules, int64_t extra_bytes, struct fault *fault)
+enum status budget_check_extra(enum family family, int64_t extra_bytes, struct fault *fault)
 {
+    const struct rules *rules = &rules_of[family];
+
     if (extra_bytes >= 0 && extra_bytes <= rules->extra_max && extra_bytes % rules->extra_step == 0)
         return STATUS_OK;
     return fault_set(fault, STATUS_RANGE,
@@ -57,7 +59,7 @@ enum status budget_payload(enum family family, int64_t mtu, int64_t extra_bytes,
 {
     const struct rules *rules = &rules_of[family];
     int64_t largest = largest_packet(family);
-    enum status status = check_extra(rules, extra_bytes, fault);
+    enum status status = budget_check_extra(family, extra_bytes, fault);
 
     if (status != STATUS_OK)
         return status;
@@ -70,10 +72,9 @@ enum status budget_payload(enum family family, int64_t mtu, int64_t extra_bytes,
 enum status budget_protocol_maximum(enum family family, int64_t extra_bytes, int64_t *out_payload,
                                     struct fault *fault)
 {
-    const struct rules *rules = &rules_of[family];
-    enum status status = check_extra(rules, extra_bytes, fault);
+    enum status status = budget_check_extra(family, extra_bytes, fault);
 
     if (status != STATUS_OK)
         return status;
-    return payload_of(rules, largest_packet(family), extra_bytes, out_payload, fault);
+    return payload_of(&rules_of[family], largest_packet(family), extra_bytes, out_payload, fault);
 }

@@ -16,14 +16,18 @@ enum {
     MTU_MIN_IPV6 = 1280            /* RFC 8200 section 5 */
 };
 
+/* STATUS_RANGE, with a fault that says what is allowed, when no header of the family can have
+ * `extra_bytes` of IPv4 options or IPv6 extension headers. */
+enum status budget_check_extra(enum family family, int64_t extra_bytes,
+                               struct fault *fault) must_check;
+
 /* The largest payload that fits into one packet of `mtu` bytes without fragmentation, never above
- * the protocol's maximum. `extra_bytes`: IPv4 options or IPv6 extension headers. STATUS_RANGE when
- * the mtu is below the family's minimum or above LIMIT_MTU, when `extra_bytes` is not one that a
- * header can have, or when no payload byte is left. */
+ * the protocol's maximum. STATUS_RANGE when the mtu is below the family's minimum or above
+ * LIMIT_MTU, when budget_check_extra refuses `extra_bytes`, or when no payload byte is left. */
 enum status budget_payload(enum family family, int64_t mtu, int64_t extra_bytes,
                            int64_t *out_payload, struct fault *fault) must_check;
 
-/* The protocol's largest payload with these extra header bytes. */
+/* The protocol's largest payload with these extra header bytes. STATUS_RANGE as above. */
 enum status budget_protocol_maximum(enum family family, int64_t extra_bytes, int64_t *out_payload,
                                     struct fault *fault) must_check;
 

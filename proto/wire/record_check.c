@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "proto/base/text.h"
+#include "proto/base/utf8.h"
 #include "proto/wire/limits.h"
 #include "proto/wire/place.h"
 
@@ -57,7 +57,7 @@ static bool is_text(const char *text, size_t size)
 {
     size_t length = strnlen(text, size);
 
-    return length < size && text_is_utf8(text, length);
+    return length < size && utf8_is_valid(text, length);
 }
 
 static enum status check_text(struct check *check, const struct field *field, const char *text)
@@ -71,7 +71,7 @@ static enum status check_word(struct check *check, const struct field *field, co
 {
     size_t length = word == NULL ? 0 : strnlen(word, LIMIT_COMMAND_WORD_BYTES + 1);
 
-    if (word != NULL && length <= LIMIT_COMMAND_WORD_BYTES && text_is_utf8(word, length))
+    if (word != NULL && length <= LIMIT_COMMAND_WORD_BYTES && utf8_is_valid(word, length))
         return STATUS_OK;
     return refuse(check, field, FIELD_WORD, word == NULL ? "null" : "this text");
 }

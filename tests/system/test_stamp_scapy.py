@@ -402,6 +402,8 @@ class CapturedDatagrams(unittest.TestCase):
                 self.assertEqual(done.returncode, 0, done.stderr)
 
             datagrams, dropped = self.captured(run, RUN_SAMPLE)
+        # Zeros to a socket that reads none of them: how a run measures what the kernel charges.
+        datagrams = [datagram for datagram in datagrams if any(datagram[2])]
         pairs = check_pairs(datagrams, dropped)
         print("pairs by payload:", pairs, "frames lost by the capture:", dropped)
         for size in CAPTURE_SIZES:

@@ -181,6 +181,16 @@ static void equality_sees_every_bit(void **state)
     }
 }
 
+static void the_library_in_use_says_its_version(void **state)
+{
+    int major = 0, minor = -1, patch = -1;
+
+    (void)state;
+    assert_int_equal(sscanf(digest_library(), "%d.%d.%d", &major, &minor, &patch), 3);
+    assert_true(major >= 3 && minor >= 0 && patch >= 0);
+    assert_null(strchr(digest_library(), ' '));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -191,6 +201,7 @@ int main(void)
         cmocka_unit_test(hmac_takes_an_empty_key_and_no_text),
         cmocka_unit_test(random_bytes_fill_every_length_and_nothing_behind_it),
         cmocka_unit_test(equality_sees_every_bit),
+        cmocka_unit_test(the_library_in_use_says_its_version),
     };
 
     return cmocka_run_group_tests_name("digest", tests, NULL, NULL);

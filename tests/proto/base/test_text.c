@@ -1,4 +1,4 @@
-/* Numbers are read and written the same under every locale; words are compared and masked. */
+/* Numbers are read and written the same under every locale; words are compared. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -261,50 +261,6 @@ static void a_very_long_word_is_near_to_nothing(void **state)
     assert_string_equal(text_nearest(word, words), word);
 }
 
-static void utf8_is_what_rfc_3629_says(void **state)
-{
-    static const struct {
-        const char *bytes;
-        bool valid;
-    } cases[] = {
-        { "", true },
-        { "plain", true },
-        { "\xc3\xa9", true },
-        { "\xe2\x82\xac", true },
-        { "\xf0\x9f\x98\x80", true },
-        { "\xed\x9f\xbf", true },
-        { "\xf4\x8f\xbf\xbf", true },
-        { "\x80", false },
-        { "\xc3", false },
-        { "\xc3(", false },
-        { "\xc0\xaf", false },         /* overlong */
-        { "\xe0\x9f\xbf", false },     /* overlong */
-        { "\xf0\x8f\xbf\xbf", false }, /* overlong */
-        { "\xed\xa0\x80", false },     /* surrogate */
-        { "\xf4\x90\x80\x80", false }, /* above U+10FFFF */
-        { "\xf5\x80\x80\x80", false },
-        { "\xff", false },
-        { "\xe2\x82", false },
-    };
-
-    (void)state;
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        if (text_is_utf8(cases[i].bytes, strlen(cases[i].bytes)) != cases[i].valid)
-            fail_msg("case %zu", i);
-    }
-    assert_true(text_is_utf8("a\0b", 3));
-    assert_false(text_is_utf8("\xe2\x82\xac", 2));
-}
-
-static void masking_leaves_letters_and_no_controls(void **state)
-{
-    char text[] = "a\tb\x1b[0m\x7f \xc2\x9b \xc2\xa0\xc3\xa9\xe2\x82\xac \xff \xe2\x82";
-
-    (void)state;
-    text_mask(text);
-    assert_string_equal(text, "a?b?[0m? ?? \xc2\xa0\xc3\xa9\xe2\x82\xac ? ??");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -320,8 +276,6 @@ int main(void)
         cmocka_unit_test(a_copy_never_cuts_a_letter_in_two),
         cmocka_unit_test(the_nearest_word_is_the_one_that_was_meant),
         cmocka_unit_test(a_very_long_word_is_near_to_nothing),
-        cmocka_unit_test(utf8_is_what_rfc_3629_says),
-        cmocka_unit_test(masking_leaves_letters_and_no_controls),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
