@@ -347,8 +347,9 @@ class ThisHost(Case):
     @unittest.skipUnless(sys.platform == "linux", "Linux")
     def test_a_qdiscs_drops_are_counted(self):
         """A slow tbf in a namespace of its own: what tc(8) says was dropped, sonde says too."""
-        script = ("ip link set lo up && ip link add d0 type dummy && "
-                  "ip addr add 198.51.100.1/24 dev d0 && ip link set d0 up && "
+        script = ("ip link set lo up && ip link add d0 type veth peer name d1 && "
+                  "ip addr add 198.51.100.1/24 dev d0 && "
+                  "ip link set d0 up && ip link set d1 up && "
                   "tc qdisc add dev d0 root tbf rate 8kbit burst 2000 limit 3000 && "
                   "ip neigh add 198.51.100.2 lladdr 02:00:00:00:00:01 dev d0 && "
                   "\"$1\" counters --json && "
