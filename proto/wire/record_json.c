@@ -35,7 +35,7 @@ static json_t *real_of(double value)
 {
     if (isnan(value))
         return json_null();
-    if (value == floor(value) && fabs(value) < 9007199254740992.0)
+    if (value == floor(value) && fabs(value) < 9e18)
         return json_integer((json_int_t)value);
     return json_real(value);
 }
