@@ -16,7 +16,6 @@ struct calibration {
  * socket that does not read (its charge) and then a small buffer is filled (the rule); elsewhere a
  * buffer of that size is filled, and what it held is counted by reading. */
 enum status calibrate_capacity(enum family family, size_t payload, int64_t rcvbuf_asked,
-                               struct calibration *out_calibration,
-                               struct fault *fault) must_check;
+                               struct calibration *out_calibration, struct fault *fault) must_check;
 
 #endif

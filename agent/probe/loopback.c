@@ -311,6 +311,9 @@ static enum status run_threads(struct trial *trial, const struct session *sessio
                                        .threads = trial->threads,
                                        .client_fds = trial->client_fds,
                                        .clients = (size_t)common->clients };
+    const struct phase_order order = { .common = common,
+                                       .seconds = seconds,
+                                       .watch = trial->watch };
     enum status status;
 
     echo_begin(trial->echo, session, common->work_ns);
@@ -318,7 +321,7 @@ static enum status run_threads(struct trial *trial, const struct session *sessio
         echo_worker_begin(trial->workers[i]);
         sender_begin(trial->senders[i], session, (size_t)trial->params->window);
     }
-    status = phase_run(&roles, common, seconds, trial->watch, out_times, fault);
+    status = phase_run(&roles, &order, out_times, fault);
     if (status != STATUS_OK)
         return status;
     echo_sweep(trial->workers[0]);

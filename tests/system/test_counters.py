@@ -275,8 +275,8 @@ class Watch(Case):
 
     def test_text_marks_resets_and_quiet(self):
         self.udp(InDatagrams=50, NoPorts=5)
-        process = self.start("--watch", "0.2", "--count", "2")
-        self.assertRegex(process.stdout.readline(), r"\A\S+Z, after 0\.[2-9]\d s\n\Z")
+        process = self.start("--watch", "1", "--count", "2")
+        self.assertRegex(process.stdout.readline(), r"\A\S+Z, after \d\.\d\d s\n\Z")
         self.assertEqual(process.stdout.readline(), "  nothing changed\n")
         self.udp(InDatagrams=1234, NoPorts=4)
         out = process.stdout.read()
@@ -292,9 +292,10 @@ class Watch(Case):
         took = time.monotonic() - start
         self.assertEqual(len(lines), 5)
         self.assertGreaterEqual(took, 0.5)
-        self.assertLess(took, 3)
+        self.assertLess(took, 5)
         total = sum(parse(line)["interval"]["seconds"] for line in lines)
-        self.assertAlmostEqual(total, 0.5, delta=0.2)
+        self.assertGreaterEqual(total, 0.49)
+        self.assertLessEqual(total, took)
 
     def test_a_signal_ends_the_wait_at_once(self):
         for number in (signal.SIGINT, signal.SIGTERM):

@@ -135,7 +135,8 @@ static void keys_are_those_of_the_archive(void **state)
         "\"cases\":[{\"index\":0,\"payload\":1472,\"window\":1,\"repeat\":1,\"engine\":\"single\",",
         "\"status\":\"fail\",\"error\":null,\"sockets\":{\"rcvbuf\":{\"asked\":8388608,\"granted\":"
         "425984,\"limit\":\"net.core.rmem_max\"},\"sndbuf\":{\"asked\":0,\"granted\":0,\"limit\":"
-        "null},\"bytes_per_datagram\":2304,\"burst_capacity\":null},\"first_burst\":{\"sent\":0,"
+        "null},\"bytes_per_datagram\":2304,\"burst_capacity\":null,\"calibration_drops\":null},"
+        "\"first_burst\":{\"sent\":0,"
         "\"predicted_lost\":null,\"lost\":0},\"phases\":{\"warmup\":null,\"measure\":{\"seconds\":"
         "1.0009765625,\"forward\":{\"attempted\":100,\"refused\":{\"EAGAIN\":3,\"ENOBUFS\":0,"
         "\"EMSGSIZE\":0,\"EPERM\":0,\"ECONNREFUSED\":0,\"other\":0},\"sent\":100,\"received\":90,"
