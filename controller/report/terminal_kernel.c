@@ -172,8 +172,8 @@ void terminal_kernel(struct page *page)
 
     page_heading(page,
                  "Kernel counters over the whole run, system-wide: other programs are in them");
-    buf_printf(page->out, "  %-30s %-21s noise (%s s idle, scaled to %.0f s)\n", "counter",
-               "change", seconds_text(page_host(page)->counters.idle.seconds).text, seconds);
+    buf_printf(page->out, "  %-30s %-21s noise (%.3g s idle, scaled to %.0f s)\n", "counter",
+               "change", page_host(page)->counters.idle.seconds, seconds);
     rest = put_changed(page, seconds);
     put_own_drops(page);
     if (rest.fragments_known && !rest.fragments_changed)

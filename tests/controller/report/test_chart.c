@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "controller/report/chart.h"
-#include "proto/base/text.h"
+#include "proto/base/utf8.h"
 
 #define FFFD "\xef\xbf\xbd"
 
@@ -84,7 +84,7 @@ static void shortening_cuts_no_character(void **state)
         memcpy(name + 3 * i, "\xe6\x9d\xb1", 4);
     for (int width = 0; width < 9000; width += 211) {
         chart_shorten(name, 15, width, text);
-        assert_true(text_is_utf8(text, strlen(text)));
+        assert_true(utf8_is_valid(text, strlen(text)));
     }
 }
 
