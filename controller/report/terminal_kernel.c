@@ -122,8 +122,7 @@ static int64_t own_drops(const struct run *run, bool *out_exact)
 
 static void put_own_drops(struct page *page)
 {
-    bool v4 = page->run->plan.common.family == FAMILY_IPV4;
-    int counter = v4 ? UDP_RECEIVE_BUFFER_FULL : UDP6_RECEIVE_BUFFER_FULL;
+    enum counter counter = buffer_full_counter(page->run);
     bool exact;
     int64_t drops = own_drops(page->run, &exact);
 
