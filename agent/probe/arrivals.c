@@ -1,14 +1,16 @@
 /* Owns the memory of one flow's gaps. */
 #include "agent/probe/arrivals.h"
 
-/* Gaps beyond a window arise in open loops only, where nothing waits for what is lost. */
-enum { GAPS_MIN = 1 << 16 };
+/* Gaps beyond a window arise in open loops only, where nothing waits for what is lost. The leap is
+ * an outage of many seconds at any rate there is: whoever comes back behind one is still himself.
+ */
+enum { GAPS_MIN = 1 << 16, LEAP = 1 << 24 };
 
 void arrivals_init(struct arrivals *arrivals, size_t window)
 {
     size_t cap = window * 2 > GAPS_MIN ? window * 2 : GAPS_MIN;
 
-    *arrivals = (struct arrivals){ .leap = cap };
+    *arrivals = (struct arrivals){ 0 };
     seqtable_init(&arrivals->missing, 16, cap);
 }
 
@@ -33,12 +35,11 @@ enum arrival arrivals_add(struct arrivals *arrivals, uint32_t wire)
 
     if (sequence < arrivals->next)
         return arrived_behind(arrivals, sequence);
-    if (sequence - arrivals->next > arrivals->leap)
+    if (sequence - arrivals->next > LEAP)
         return ARRIVAL_BEYOND;
-    for (; arrivals->next < sequence; arrivals->next++) {
-        if (!seqtable_put(&arrivals->missing, arrivals->next, 0))
-            arrivals->forgotten++;
-    }
+    while (arrivals->next < sequence && seqtable_put(&arrivals->missing, arrivals->next, 0))
+        arrivals->next++;
+    arrivals->forgotten += sequence - arrivals->next;
     arrivals->next = sequence + 1;
     return ARRIVAL_NEW;
 }

@@ -13,14 +13,13 @@ enum arrival {
     ARRIVAL_NEW,       /* in order */
     ARRIVAL_REORDERED, /* new, behind a later one (RFC 4737 section 3.3) */
     ARRIVAL_DUPLICATE,
-    ARRIVAL_BEYOND /* too far ahead to be of this flow: nothing was changed */
+    ARRIVAL_BEYOND /* more than 2^24 ahead, so not of this flow: nothing was changed */
 };
 
 struct arrivals {
     uint64_t next; /* highest number seen, plus 1: RFC 4737's NextExp */
     struct seqtable missing;
     uint64_t forgotten;
-    uint64_t leap; /* the farthest that a number may be ahead */
 };
 
 /* `window`: datagrams that may be under way at once. */
@@ -30,7 +29,7 @@ void arrivals_done(struct arrivals *arrivals);
 /* Takes a number from the wire and says what its arrival is. */
 enum arrival arrivals_add(struct arrivals *arrivals, uint32_t wire);
 
-/* Of the first `count` numbers, how many have not arrived. */
+/* Of the first `count` numbers (at most a window), how many have not arrived. */
 uint64_t arrivals_missing_of_first(const struct arrivals *arrivals, uint64_t count);
 
 #endif

@@ -2,11 +2,13 @@
 #include "agent/probe/capacity.h"
 
 #include <assert.h>
+#include <float.h>
 #include <math.h>
 
+/* A charge may be a quotient of granted and held, rounded: it must lead back to what was held. */
 static int64_t whole(int64_t granted, double charge)
 {
-    return (int64_t)floor((double)granted / charge);
+    return (int64_t)floor((double)granted / charge * (1 + 4 * DBL_EPSILON));
 }
 
 enum status capacity_learn(int64_t granted, double charge, int64_t held,
@@ -40,8 +42,16 @@ int64_t capacity_predict_lost(const struct capacity *capacity, int64_t granted, 
 
 int64_t capacity_needed(const struct capacity *capacity, int64_t datagrams)
 {
-    int64_t counted = datagrams - capacity->extra;
+    int64_t needed;
 
     assert(datagrams >= 0);
-    return counted < 1 ? 1 : (int64_t)ceil((double)counted * capacity->charge);
+    if (capacity_of(capacity, 1) >= datagrams)
+        return 1;
+    needed = (int64_t)ceil((double)(datagrams - capacity->extra) * capacity->charge);
+    /* The product may be rounded, too. */
+    while (capacity_of(capacity, needed) < datagrams)
+        needed++;
+    while (needed > 1 && capacity_of(capacity, needed - 1) >= datagrams)
+        needed--;
+    return needed;
 }

@@ -13,6 +13,10 @@
 
 enum { ROOM_BYTES = 16 << 20, ROOM_DATAGRAMS_MAX = 1024, NO_TTL = 255 };
 
+#define SERVE_NS (10 * NS_PER_MS)  /* one call of echo_serve, about */
+#define WORK_NS  NS_PER_MS         /* work before a batch of answers goes out, about */
+#define SWEEP_NS (100 * NS_PER_MS) /* a flood of strangers must not hold a phase's end */
+
 struct echo_flow {
     struct addr peer;
     bool admitted;
@@ -162,12 +166,10 @@ static size_t smallest(size_t a, size_t b, size_t c)
     return ab < c ? ab : c;
 }
 
-/* Reads one batch into free slots from `tail` on. */
-static size_t receive_batch(struct echo_worker *worker, size_t tail)
+/* Reads up to `count` datagrams into free slots from `tail` on. */
+static size_t receive_batch(struct echo_worker *worker, size_t tail, size_t count)
 {
     struct echo *echo = worker->echo;
-    size_t count =
-        smallest(worker->room - worker->pending, worker->room - tail, DATAGRAM_BATCH_MAX);
     int error;
 
     for (size_t i = tail; i < tail + count; i++) {
@@ -208,8 +210,8 @@ static bool enter(struct echo_worker *worker, const struct datagram *datagram,
         worker->forward.foreign++;
         return false;
     }
-    if (!session_padding_ok(worker->echo->session, answer->request.sequence,
-                            STAMP_FLAG_UNRECOGNIZED, datagram->part[0].iov_base)) {
+    if (!session_request_intact(worker->echo->session, &answer->request,
+                                datagram->part[0].iov_base)) {
         worker->forward.corrupt++;
         return false;
     }
@@ -225,14 +227,15 @@ static bool enter(struct echo_worker *worker, const struct datagram *datagram,
 static size_t read_waiting(struct echo_worker *worker, bool late)
 {
     size_t count = 0;
-    size_t got;
+    size_t asked, got;
 
     pthread_mutex_lock(&worker->echo->lock);
     do {
         size_t tail = (worker->head + worker->pending) % worker->room;
         struct mono now;
 
-        got = receive_batch(worker, tail);
+        asked = smallest(worker->room - worker->pending, worker->room - tail, DATAGRAM_BATCH_MAX);
+        got = receive_batch(worker, tail, asked);
         now = mono_now();
         for (size_t i = tail; i < tail + got; i++) {
             worker->answers[i].received_at = now;
@@ -241,7 +244,7 @@ static size_t read_waiting(struct echo_worker *worker, bool late)
         }
         worker->pending += got;
         count += got;
-    } while (got == DATAGRAM_BATCH_MAX && worker->pending < worker->room);
+    } while (got == asked && worker->pending < worker->room);
     pthread_mutex_unlock(&worker->echo->lock);
     return count;
 }
@@ -276,18 +279,27 @@ static void make_reply(const struct echo *echo, const struct answer *answer,
     stamp_put_reply(&session->format, &reply, datagram->part[0].iov_base, datagram->length);
 }
 
+/* How many datagrams one batch of answers takes: less when each costs work, so that the first does
+ * not wait for the work on all. */
+static size_t batch_for(int64_t work_ns)
+{
+    int64_t count = work_ns > 0 ? WORK_NS / work_ns : DATAGRAM_BATCH_MAX;
+
+    return count < 1 ? 1 : count > DATAGRAM_BATCH_MAX ? DATAGRAM_BATCH_MAX : (size_t)count;
+}
+
 /* Answers the batch at the head. */
-static void answer_batch(struct echo_worker *worker)
+static void answer_batch(struct echo_worker *worker, int64_t work_ns)
 {
     struct echo *echo = worker->echo;
-    size_t slots = smallest(worker->pending, worker->room - worker->head, DATAGRAM_BATCH_MAX);
+    size_t slots = smallest(worker->pending, worker->room - worker->head, batch_for(work_ns));
     struct datagram out[DATAGRAM_BATCH_MAX];
     size_t count = 0;
     struct mono now;
 
     for (size_t i = worker->head; i < worker->head + slots; i++) {
         if (worker->answers[i].wanted)
-            work(echo->work_ns);
+            work(work_ns);
     }
     now = mono_now();
     for (size_t i = worker->head; i < worker->head + slots; i++) {
@@ -305,19 +317,30 @@ static void answer_batch(struct echo_worker *worker)
 
 size_t echo_serve(struct echo_worker *worker)
 {
+    struct mono end = mono_after(mono_now(), SERVE_NS);
     size_t count = 0;
 
     do {
         count += read_waiting(worker, false);
-        answer_batch(worker);
-    } while (worker->pending > 0);
+        answer_batch(worker, worker->echo->work_ns);
+    } while (worker->pending > 0 && mono_between(mono_now(), end) > 0);
     return count;
+}
+
+bool echo_waiting(const struct echo_worker *worker)
+{
+    return worker->pending > 0;
 }
 
 void echo_sweep(struct echo_worker *worker)
 {
-    while (read_waiting(worker, true) > 0)
+    struct mono end = mono_after(mono_now(), SWEEP_NS);
+
+    while (worker->pending > 0)
+        answer_batch(worker, 0);
+    while (read_waiting(worker, true) > 0 && mono_between(mono_now(), end) > 0)
         worker->pending = 0;
+    worker->pending = 0;
 }
 
 void echo_worker_account(const struct echo_worker *worker, struct leg *forward, struct leg *reverse)

@@ -1,10 +1,10 @@
 /* The echo role: one socket that returns each datagram of its session to where it came from.
  *
  * It answers only flows that were admitted and datagrams of the session that has begun; all else is
- * foreign. An echo is as large as what asked for it, and a reply is no valid request of an admitted
- * flow, so an echo never causes an echo. Any number of workers, one per thread, may serve it: what
- * they read is entered under one lock in the order of the socket's queue, answers go out side by
- * side.
+ * foreign. An echo is as large as what asked for it, and what is not as a sender makes it is
+ * corrupt and gets no answer; a reply never is (session_request_intact), so an echo never causes an
+ * echo. Any number of workers, one per thread, may serve it: what they read is entered under one
+ * lock in the order of the socket's queue, answers go out side by side.
  */
 #ifndef SONDE_PROBE_ECHO_H
 #define SONDE_PROBE_ECHO_H
@@ -38,10 +38,16 @@ void echo_worker_begin(struct echo_worker *worker);
 
 /* Reads what has come and answers it; returns how many datagrams it read. Reading goes first: as
  * long as the socket gives full batches and there is room it is read, then one batch is answered,
- * and so on; what has been read no longer fills the socket's buffer. */
+ * and so on; what has been read no longer fills the socket's buffer. It returns when all is
+ * answered, or after about 10 ms (and never in the middle of one datagram's work). */
 size_t echo_serve(struct echo_worker *worker);
 
-/* After the drain: reads what is still there; it is late and gets no answer. */
+/* True when something was read that still waits for its answer: echo_serve is to be called again,
+ * whether the socket can be read or not. */
+bool echo_waiting(const struct echo_worker *worker);
+
+/* After the drain: what was read in time is answered, without work, so that no datagram is without
+ * an account; then reads what is still there: it is late and gets no answer. */
 void echo_sweep(struct echo_worker *worker);
 
 /* Adds this worker's counts of the phase: the receiving side of the forward leg and the sending

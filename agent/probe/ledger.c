@@ -98,10 +98,13 @@ struct host_drops host_drops_of(const struct counters *delta)
     /* A full backlog counts in softnet and in the device too, so only one of both is taken. */
     int64_t device_in = larger(known(delta, SOFTNET_DROPPED), known(delta, INTERFACE_RX_DROPPED));
 
+    /* So does a full qdisc: the layer above counts what the qdisc did not take. */
+    int64_t queue_out = larger(known(delta, QDISC_DROPPED),
+                               known(delta, IP_DISCARDS_OUT) + known(delta, IP6_DISCARDS_OUT));
+
     return (struct host_drops){
-        .sending = known(delta, QDISC_DROPPED) + known(delta, INTERFACE_TX_DROPPED) +
-                   known(delta, INTERFACE_TX_ERRORS) + known(delta, IP_DISCARDS_OUT) +
-                   known(delta, IP6_DISCARDS_OUT),
+        .sending =
+            queue_out + known(delta, INTERFACE_TX_DROPPED) + known(delta, INTERFACE_TX_ERRORS),
         .receiving = device_in + known(delta, INTERFACE_RX_ERRORS) + known(delta, IP_DISCARDS_IN) +
                      known(delta, IP6_DISCARDS_IN) + known(delta, IP_REASSEMBLY_FAILURES) +
                      known(delta, IP6_REASSEMBLY_FAILURES),
@@ -111,7 +114,7 @@ struct host_drops host_drops_of(const struct counters *delta)
 /* Moves up to `available` of what is still without a place. */
 static int64_t place(int64_t *left, int64_t available)
 {
-    int64_t placed = smaller(*left, available);
+    int64_t placed = smaller(*left, larger(available, 0));
 
     *left -= placed;
     return placed;

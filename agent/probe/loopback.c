@@ -102,7 +102,7 @@ static enum status open_clients(struct trial *trial, const struct addr *echo_add
     enum status status = STATUS_OK;
 
     for (int64_t i = 0; i < common->clients && status == STATUS_OK; i++) {
-        struct case_sockets client;
+        struct case_sockets client = { 0 };
         struct addr bound;
 
         status = open_sized(common, &trial->client_fds[i], &bound, &client, fault);
@@ -236,7 +236,8 @@ static struct socket_evidence evidence_of(const struct socket_evidence *before,
 {
     struct socket_evidence evidence = { .per_socket = after->per_socket };
 
-    evidence.drops = after->per_socket ? after->drops - before->drops
+    /* The kernel's counts are 32 bits wide; so is the difference of their sums. */
+    evidence.drops = after->per_socket ? (int64_t)(uint32_t)(after->drops - before->drops)
                                        : or_zero(delta->value[UDP_RECEIVE_BUFFER_FULL]) +
                                              or_zero(delta->value[UDP6_RECEIVE_BUFFER_FULL]);
     return evidence;
@@ -324,7 +325,8 @@ static enum status run_threads(struct trial *trial, const struct session *sessio
     status = phase_run(&roles, &order, out_times, fault);
     if (status != STATUS_OK)
         return status;
-    echo_sweep(trial->workers[0]);
+    for (size_t i = 0; i < trial->threads; i++)
+        echo_sweep(trial->workers[i]);
     for (size_t i = 0; i < trial->threads; i++)
         sender_sweep(trial->senders[i]);
     return STATUS_OK;
@@ -365,19 +367,30 @@ static enum status measure_phase(struct trial *trial, double seconds, struct pha
     return status;
 }
 
+/* A refused datagram is missing at the echo role too, but was never on the way to it. */
+static int64_t burst_refused(const struct trial *trial)
+{
+    uint64_t refused = 0;
+
+    for (size_t i = 0; i < trial->threads; i++)
+        refused += sender_burst_refused(trial->senders[i]);
+    return (int64_t)refused;
+}
+
 static void conclude(const struct trial *trial, const struct histogram *rtt,
                      struct case_result *result)
 {
     const struct case_params *params = trial->params;
     const struct case_common *common = &params->common;
-    int64_t burst = common->clients * params->window;
+    int64_t refused = burst_refused(trial);
+    int64_t burst = common->clients * params->window - refused;
 
     result->status = phase_passed(&result->phases.measure) ? CASE_PASS : CASE_FAIL;
     result->first_burst = (struct first_burst){
         .present = true,
         .sent = burst,
         .predicted_lost = NONE_INT,
-        .lost = echo_missing_of_first(trial->echo, params->window),
+        .lost = echo_missing_of_first(trial->echo, params->window) - refused,
     };
     if (common->io_model == IO_MODEL_SHARED && common->interval_ns == 0)
         result->first_burst.predicted_lost = capacity_predict_lost(

@@ -85,9 +85,12 @@ static bool meet_after_burst(struct hand *hand)
 /* Serves what can be read; returns how many descriptors that were. */
 static size_t serve_ready(struct hand *hand, int64_t timeout_ns, bool resend)
 {
+    bool waiting = hand->worker != NULL && echo_waiting(hand->worker);
     uint64_t tokens[TOKENS_MAX];
-    size_t count = poller_wait(hand->poller, timeout_ns, tokens, TOKENS_MAX);
+    size_t count = poller_wait(hand->poller, waiting ? 0 : timeout_ns, tokens, TOKENS_MAX);
 
+    if (waiting)
+        echo_serve(hand->worker);
     for (size_t i = 0; i < count; i++) {
         if (tokens[i] == DONE_TOKEN)
             hand->done = true;
@@ -125,6 +128,13 @@ static void serve_until_deadline(struct hand *hand)
     }
 }
 
+/* Some sender waits for an echo, or what this thread has read waits for its answer. */
+static bool is_awaited(const struct hand *hand)
+{
+    return atomic_load(&hand->crew->outstanding) > 0 ||
+           (hand->worker != NULL && echo_waiting(hand->worker));
+}
+
 /* Reads on until nothing is outstanding at any sender or the drain has passed. */
 static void serve_drain(struct hand *hand)
 {
@@ -133,7 +143,7 @@ static void serve_drain(struct hand *hand)
     struct mono now = mono_now();
 
     publish(hand);
-    while (mono_between(now, end) > 0 && atomic_load(&crew->outstanding) > 0 && !stopped(crew)) {
+    while (mono_between(now, end) > 0 && is_awaited(hand) && !stopped(crew)) {
         serve_ready(hand, at_most(mono_between(now, end), NS_PER_MS), false);
         publish(hand);
         now = mono_now();

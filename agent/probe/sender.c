@@ -23,7 +23,8 @@ struct sender {
     size_t count;
     size_t window_size;
     uint64_t outstanding; /* of all clients */
-    size_t slot;          /* bytes of room for one datagram */
+    uint64_t burst_refused;
+    size_t slot; /* bytes of room for one datagram */
     uint8_t *bytes;
     struct mono first_sent, last_echo;
     struct mono due; /* the next burst of an open loop */
@@ -80,6 +81,7 @@ void sender_begin(struct sender *sender, const struct session *session, size_t w
     sender->session = session;
     sender->window_size = window;
     sender->outstanding = 0;
+    sender->burst_refused = 0;
     sender->first_sent = (struct mono){ 0 };
     sender->last_echo = (struct mono){ 0 };
     sender->due = (struct mono){ 0 };
@@ -133,6 +135,7 @@ static void send_batch(struct sender *sender, struct client *client, size_t coun
         if ((refused & 1) == 0)
             continue;
         window_abandon(&client->window, first + i);
+        sender->burst_refused += first + i < sender->window_size;
         sender->outstanding--;
     }
 }
@@ -197,6 +200,18 @@ static bool is_echo(const struct sender *sender, const struct client *client,
            sequence_extend(out_reply->sender_sequence, client->window.next) < client->window.next;
 }
 
+/* Its bytes, and the timestamp that was given to it on the way out. */
+static bool is_intact(const struct sender *sender, const struct client *client,
+                      const struct datagram *datagram, const struct stamp_reply *reply)
+{
+    struct mono sent;
+
+    if (!session_reply_intact(sender->session, reply, datagram->part[0].iov_base))
+        return false;
+    return !window_sent_at(&client->window, reply->sender_sequence, &sent) ||
+           session_timestamp(sender->session, sent) == reply->sender_timestamp;
+}
+
 /* Enters one datagram into the account; true when it frees a slot. */
 static bool enter(struct sender *sender, struct client *client, const struct datagram *datagram,
                   struct mono now, bool late)
@@ -210,8 +225,7 @@ static bool enter(struct sender *sender, struct client *client, const struct dat
         sender->reverse.foreign++;
         return false;
     }
-    if (!session_padding_ok(sender->session, reply.sender_sequence, 0,
-                            datagram->part[0].iov_base)) {
+    if (!is_intact(sender, client, datagram, &reply)) {
         sender->reverse.corrupt++;
         return false;
     }
@@ -269,7 +283,7 @@ size_t sender_collect(struct sender *sender, size_t client_index, bool resend, s
         if (resend && freed > 0 && mono_between(now, deadline) > 0)
             send_many(sender, client, freed);
         count += got;
-    } while (got == DATAGRAM_BATCH_MAX);
+    } while (got == DATAGRAM_BATCH_MAX && count < sender->window_size);
     return count;
 }
 
@@ -291,6 +305,11 @@ void sender_sweep(struct sender *sender)
 uint64_t sender_outstanding(const struct sender *sender)
 {
     return sender->outstanding;
+}
+
+uint64_t sender_burst_refused(const struct sender *sender)
+{
+    return sender->burst_refused;
 }
 
 struct mono sender_first_sent(const struct sender *sender)

@@ -24,8 +24,9 @@ void sender_begin(struct sender *sender, const struct session *session, size_t w
 /* Every client in turn sends its whole window back to back. */
 void sender_burst(struct sender *sender);
 
-/* Reads what has come to one client; with `resend`, each echo that closes a slot lets it send one
- * more while it is before `deadline`. Returns how many datagrams it read. */
+/* Reads what has come to one client, about a window of it, so that no client waits for another's
+ * echoes to end; with `resend`, each echo that closes a slot lets it send one more while it is
+ * before `deadline`. Returns how many datagrams it read. */
 size_t sender_collect(struct sender *sender, size_t client, bool resend, struct mono deadline);
 
 /* Open loop: every client sends its window once per interval, whatever comes back. Sends what is
@@ -45,6 +46,9 @@ void sender_sweep(struct sender *sender);
 
 /* Datagrams that all clients together have outstanding. */
 uint64_t sender_outstanding(const struct sender *sender);
+
+/* Of the first window of every client: how many the kernel did not take. */
+uint64_t sender_burst_refused(const struct sender *sender);
 
 /* When the first datagram of the phase went out and the last echo came in; 0 ns while none. */
 struct mono sender_first_sent(const struct sender *sender);

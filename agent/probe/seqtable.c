@@ -115,9 +115,14 @@ bool seqtable_take(struct seqtable *table, uint64_t sequence, int64_t *out_value
     return true;
 }
 
-bool seqtable_has(const struct seqtable *table, uint64_t sequence)
+bool seqtable_peek(const struct seqtable *table, uint64_t sequence, int64_t *out_value)
 {
-    return table->slots[find(table, sequence + 1)].key != 0;
+    const struct seqtable_slot *slot = &table->slots[find(table, sequence + 1)];
+
+    if (slot->key == 0)
+        return false;
+    *out_value = slot->value;
+    return true;
 }
 
 size_t seqtable_count_below(const struct seqtable *table, uint64_t sequence)

@@ -32,7 +32,8 @@ bool seqtable_put(struct seqtable *table, uint64_t sequence, int64_t value);
 /* Takes it out; false when it is not there. out_value may be NULL. */
 bool seqtable_take(struct seqtable *table, uint64_t sequence, int64_t *out_value);
 
-bool seqtable_has(const struct seqtable *table, uint64_t sequence);
+/* Looks without taking; false when it is not there. */
+bool seqtable_peek(const struct seqtable *table, uint64_t sequence, int64_t *out_value);
 
 /* How many entries are below `sequence`. Walks the whole table. */
 size_t seqtable_count_below(const struct seqtable *table, uint64_t sequence);

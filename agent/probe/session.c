@@ -8,6 +8,16 @@
  * of error (RFC 4656 section 4.1.2). */
 #define ERROR_NS NS_PER_S
 
+/* Octets that must be zero in a plain base packet (RFC 8762 figures 4 and 6). The authenticated
+ * ones are under the HMAC. */
+enum {
+    REQUEST_ZEROS = 16,
+    REPLY_ZEROS = 38,
+    REPLY_TTL = 40,
+    REPLY_ZEROS_BEHIND_TTL = 41,
+    ZEROS_END = STAMP_PLAIN_SIZE
+};
+
 void session_init(struct session *session, uint16_t ssid, size_t payload,
                   const struct pattern *pattern, struct timebase timebase)
 {
@@ -41,4 +51,32 @@ bool session_padding_ok(const struct session *session, uint32_t sequence, uint8_
     return tlv[0] == flags && tlv[1] == STAMP_TLV_PADDING && tlv[2] == (uint8_t)(padding >> 8) &&
            tlv[3] == (uint8_t)padding &&
            memcmp(bytes + session->head, pattern_slice(session->pattern, sequence), padding) == 0;
+}
+
+static bool all_zero(const uint8_t *bytes, size_t from, size_t to)
+{
+    uint8_t any = 0;
+
+    for (size_t i = from; i < to; i++)
+        any |= bytes[i];
+    return any == 0;
+}
+
+bool session_request_intact(const struct session *session, const struct stamp_request *request,
+                            const uint8_t *bytes)
+{
+    if (session->format.mode == STAMP_PLAIN && !all_zero(bytes, REQUEST_ZEROS, ZEROS_END))
+        return false;
+    return session_padding_ok(session, request->sequence, STAMP_FLAG_UNRECOGNIZED, bytes);
+}
+
+bool session_reply_intact(const struct session *session, const struct stamp_reply *reply,
+                          const uint8_t *bytes)
+{
+    if (session->format.mode == STAMP_PLAIN &&
+        !(all_zero(bytes, REPLY_ZEROS, REPLY_TTL) &&
+          all_zero(bytes, REPLY_ZEROS_BEHIND_TTL, ZEROS_END)))
+        return false;
+    return reply->sender_error_estimate == session->error_estimate &&
+           session_padding_ok(session, reply->sender_sequence, 0, bytes);
 }

@@ -34,4 +34,12 @@ uint64_t session_timestamp(const struct session *session, struct mono time);
 bool session_padding_ok(const struct session *session, uint32_t sequence, uint8_t flags,
                         const uint8_t *bytes);
 
+/* True when a datagram that stamp_get_request or stamp_get_reply has read is as its sender made it,
+ * as far as its receiver can know: the octets that a sender leaves zero are, and the padding is
+ * right. So no reply is a request: its receive timestamp is where a request has zeros. */
+bool session_request_intact(const struct session *session, const struct stamp_request *request,
+                            const uint8_t *bytes);
+bool session_reply_intact(const struct session *session, const struct stamp_reply *reply,
+                          const uint8_t *bytes);
+
 #endif

@@ -66,6 +66,8 @@ uint64_t transmit(const struct engine *engine, int fd, struct datagram *datagram
         leg->attempted += (int64_t)taken;
         leg->sent += (int64_t)taken;
         done += taken;
+        if (taken > 0)
+            effort.earlier_errors = EARLIER_ERRORS_MAX;
         if (done == count || (taken > 0 && error == 0) || is_transient(&effort, fd, error, leg))
             continue;
         ledger_refuse(leg, error);

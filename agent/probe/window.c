@@ -21,6 +21,12 @@ uint64_t window_open(struct window *window, struct mono now)
     return window->next++;
 }
 
+bool window_sent_at(const struct window *window, uint32_t wire, struct mono *out_sent_at)
+{
+    return seqtable_peek(&window->outstanding, sequence_extend(wire, window->next),
+                         &out_sent_at->ns);
+}
+
 enum window_close window_close(struct window *window, uint32_t wire, struct mono *out_sent_at)
 {
     uint64_t sequence = sequence_extend(wire, window->next);

@@ -29,6 +29,9 @@ void window_done(struct window *window);
 /* The next datagram goes out at `now`; returns its sequence number. */
 uint64_t window_open(struct window *window, struct mono now);
 
+/* When `wire` was sent; false when it is not outstanding or its time was not kept. */
+bool window_sent_at(const struct window *window, uint32_t wire, struct mono *out_sent_at);
+
 /* The echo of `wire` came; *out_sent_at is when it had been sent (WINDOW_CLOSED only). */
 enum window_close window_close(struct window *window, uint32_t wire, struct mono *out_sent_at);
 
