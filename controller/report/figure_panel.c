@@ -15,7 +15,7 @@ enum {
     CAPTION_LINES = 4,
     CAPTION_HEIGHT = 20 + CAPTION_LINES * CAPTION_LINE + 12,
     COLUMN_HEAD = 42,
-    FOOT_HEIGHT = 44,
+    FOOT_HEIGHT = 61,
 };
 
 void panel_init(struct panel *panel, const struct run *run, size_t engine)
@@ -216,11 +216,14 @@ static void draw_foot(const struct panel *panel, int width, struct buf *out)
     tally_text(panel, &line);
     line_at(out, (struct chart_box){ panel->x, y + 20, width, 12 }, "", buf_peek(&line));
     buf_done(&line);
-    snprintf(text, sizeof text, "kernel, whole run: buffer full %s; fragmented %s, reassembled %s",
-             counter_text(delta, buffer_full_counter(panel->run), &full),
+    /* Two lines: a number that is cut would be a wrong one. */
+    snprintf(text, sizeof text, "kernel, whole run: receive buffer full %s",
+             counter_text(delta, buffer_full_counter(panel->run), &full));
+    line_at(out, (struct chart_box){ panel->x, y + 37, width, 12 }, "muted", text);
+    snprintf(text, sizeof text, "fragments made %s, reassembled %s",
              counter_text(delta, v4 ? IP_FRAGMENTS_CREATED : IP6_FRAGMENTS_CREATED, &fragments),
              counter_text(delta, v4 ? IP_REASSEMBLED : IP6_REASSEMBLED, &reassembled));
-    line_at(out, (struct chart_box){ panel->x, y + 37, width, 12 }, "muted", text);
+    line_at(out, (struct chart_box){ panel->x, y + 54, width, 12 }, "muted", text);
 }
 
 void panel_draw(const struct panel *panel, int width, struct buf *out)
