@@ -76,8 +76,19 @@ class QuietNamespace(unittest.TestCase):
                          cut["counters"][0]["ip.fragments_created"])
 
 
-if __name__ == "__main__":
+def why_impossible():
+    """What keeps this machine from having network namespaces, or None."""
     if os.geteuid() != 0:
-        print("skipped: network namespaces need root")
+        return "network namespaces need root"
+    made = subprocess.run(["ip", "netns", "add", NAMESPACE], capture_output=True)
+    entered = subprocess.run(["ip", "netns", "exec", NAMESPACE, "true"], capture_output=True)
+    subprocess.run(["ip", "netns", "delete", NAMESPACE], capture_output=True)
+    return (made.stderr + entered.stderr).decode().strip() if entered.returncode != 0 else None
+
+
+if __name__ == "__main__":
+    reason = why_impossible()
+    if reason:
+        print("SKIPPED:", reason)
         sys.exit(SKIPPED)
     unittest.main(argv=sys.argv[:1])
