@@ -120,7 +120,8 @@ macos()
 
 documents()
 {
-    "$python" tests/docs/test_commands.py && "$python" tests/docs/commands.py build/gcc/sonde
+    "$python" tests/docs/test_manual.py build/gcc/sonde &&
+        "$python" tests/docs/test_commands.py && "$python" tests/docs/commands.py build/gcc/sonde
 }
 
 namespaces()
@@ -142,7 +143,7 @@ step 'clang-tidy' tidy
 step 'address and undefined behaviour: unit and system tests, corpora' sanitized
 step 'threads: unit tests, loopback' threads
 step 'macOS: cross-build' macos
-step 'documents: their commands' documents
+step 'documents: the manual page, their commands' documents
 if [ "$(id -u)" = 0 ]; then
     step 'network namespaces' namespaces
 else

@@ -134,7 +134,7 @@ static enum status measure_charge(enum family family, size_t payload, int64_t rc
 
 /* Fills a buffer of about RULE_DATAGRAMS datagrams and learns from what it held. */
 static enum status measure_rule(enum family family, size_t payload, int64_t charge,
-                                struct capacity *out_capacity, struct fault *fault)
+                                struct calibration *out_calibration, struct fault *fault)
 {
     int64_t asked = charge * RULE_DATAGRAMS / socket_buffer_factor();
     int64_t count, held = 0;
@@ -151,7 +151,9 @@ static enum status measure_rule(enum family family, size_t payload, int64_t char
     if (status == STATUS_OK)
         status = pair_settle(&pair, count, drops, charge, &held);
     if (status == STATUS_OK)
-        status = capacity_learn(pair.granted, (double)charge, held, out_capacity);
+        status = capacity_learn(pair.granted, (double)charge, held, &out_calibration->capacity);
+    if (status == STATUS_OK)
+        out_calibration->dropped = count - held;
     if (status == STATUS_CORRUPT)
         fault_set(fault, status,
                   "a buffer of %lld bytes held %lld datagrams of %lld bytes: no known rule",
@@ -162,7 +164,7 @@ static enum status measure_rule(enum family family, size_t payload, int64_t char
 
 /* Fills the buffer itself until twice in a row nothing more went in, and counts what it held. */
 static enum status measure_held(enum family family, size_t payload, int64_t rcvbuf,
-                                struct capacity *out_capacity, struct fault *fault)
+                                struct calibration *out_calibration, struct fault *fault)
 {
     struct pair pair;
     int64_t burst, held = 0;
@@ -179,13 +181,16 @@ static enum status measure_held(enum family family, size_t payload, int64_t rcvb
         status = fault_set(fault, STATUS_CORRUPT, "a buffer of %lld bytes held nothing",
                            (long long)pair.granted);
     if (status == STATUS_OK)
-        *out_capacity = (struct capacity){ .charge = (double)pair.granted / (double)held };
+        *out_calibration = (struct calibration){
+            .capacity = { .charge = (double)pair.granted / (double)held },
+            .dropped = burst - held,
+        };
     pair_done(&pair);
     return status;
 }
 
 enum status calibrate_capacity(enum family family, size_t payload, int64_t rcvbuf_asked,
-                               struct capacity *out_capacity, struct fault *fault)
+                               struct calibration *out_calibration, struct fault *fault)
 {
     int64_t charge = 0;
     uint32_t drops;
@@ -197,12 +202,12 @@ enum status calibrate_capacity(enum family family, size_t payload, int64_t rcvbu
     status = socket_drops(pair.receiver, &drops);
     pair_done(&pair);
     if (status == STATUS_UNSUPPORTED)
-        return measure_held(family, payload, rcvbuf_asked, out_capacity, fault);
+        return measure_held(family, payload, rcvbuf_asked, out_calibration, fault);
     if (status != STATUS_OK)
         return fault_set(fault, status, "this socket's drops cannot be read: %s",
                          status_text(status));
     status = measure_charge(family, payload, rcvbuf_asked, &charge, fault);
     if (status != STATUS_OK)
         return status;
-    return measure_rule(family, payload, charge, out_capacity, fault);
+    return measure_rule(family, payload, charge, out_calibration, fault);
 }

@@ -25,7 +25,7 @@ struct trial {
     struct loopback *loopback;
     const struct case_params *params;
     const struct phase_watch *watch;
-    struct capacity capacity;
+    struct calibration calibration;
     int echo_fd;
     int *client_fds;
     struct echo *echo;
@@ -192,11 +192,12 @@ static enum status open_roles(struct trial *trial, struct case_sockets *sockets,
         return status;
     make_senders(trial, engine);
     status = calibrate_capacity(common->family, (size_t)trial->params->payload, common->rcvbuf,
-                                &trial->capacity, fault);
+                                &trial->calibration, fault);
     if (status != STATUS_OK)
         return status;
-    sockets->bytes_per_datagram = trial->capacity.charge;
-    sockets->burst_capacity = capacity_of(&trial->capacity, sockets->rcvbuf.granted);
+    sockets->bytes_per_datagram = trial->calibration.capacity.charge;
+    sockets->burst_capacity = capacity_of(&trial->calibration.capacity, sockets->rcvbuf.granted);
+    sockets->calibration_drops = trial->calibration.dropped;
     sockets->present = true;
     return STATUS_OK;
 }
@@ -311,6 +312,9 @@ static enum status run_threads(struct trial *trial, const struct session *sessio
                                        .threads = trial->threads,
                                        .client_fds = trial->client_fds,
                                        .clients = (size_t)common->clients };
+    const struct phase_order order = { .common = common,
+                                       .seconds = seconds,
+                                       .watch = trial->watch };
     enum status status;
 
     echo_begin(trial->echo, session, common->work_ns);
@@ -318,7 +322,7 @@ static enum status run_threads(struct trial *trial, const struct session *sessio
         echo_worker_begin(trial->workers[i]);
         sender_begin(trial->senders[i], session, (size_t)trial->params->window);
     }
-    status = phase_run(&roles, common, seconds, trial->watch, out_times, fault);
+    status = phase_run(&roles, &order, out_times, fault);
     if (status != STATUS_OK)
         return status;
     for (size_t i = 0; i < trial->threads; i++)
@@ -389,8 +393,8 @@ static void conclude(const struct trial *trial, const struct histogram *rtt,
         .lost = echo_missing_of_first(trial->echo, params->window) - refused,
     };
     if (common->io_model == IO_MODEL_SHARED && common->interval_ns == 0)
-        result->first_burst.predicted_lost =
-            capacity_predict_lost(&trial->capacity, result->sockets.rcvbuf.granted, burst);
+        result->first_burst.predicted_lost = capacity_predict_lost(
+            &trial->calibration.capacity, result->sockets.rcvbuf.granted, burst);
     result->rtt_ns.present = true;
     result->rtt_ns.clock = RTT_CLOCK_USER;
     histogram_to_rtt(rtt, &result->rtt_ns);

@@ -323,14 +323,13 @@ static void crew_done(struct crew *crew, struct hand *hands, size_t count)
     wakeup_done(&crew->done);
 }
 
-enum status phase_run(const struct phase_roles *roles, const struct case_common *common,
-                      double seconds, const struct phase_watch *watch,
+enum status phase_run(const struct phase_roles *roles, const struct phase_order *order,
                       struct phase_times *out_times, struct fault *fault)
 {
     struct crew crew = { .roles = roles,
-                         .common = common,
-                         .duration_ns = (int64_t)(seconds * (double)NS_PER_S),
-                         .stop = watch->stop,
+                         .common = order->common,
+                         .duration_ns = (int64_t)(order->seconds * (double)NS_PER_S),
+                         .stop = order->watch->stop,
                          .running = roles->threads };
     struct hand *hands = calloc(roles->threads * 2, sizeof *hands);
     size_t count, started;
@@ -346,7 +345,7 @@ enum status phase_run(const struct phase_roles *roles, const struct case_common 
         abort();
     count = assign(&crew, hands);
     status = start(&crew, hands, count, &started, fault);
-    watch_over(&crew, watch);
+    watch_over(&crew, order->watch);
     for (size_t i = 0; i < started; i++)
         pthread_join(hands[i].thread, NULL);
     if (status == STATUS_OK && stopped(&crew))

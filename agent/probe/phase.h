@@ -35,10 +35,16 @@ struct phase_times {
     struct pace pace;  /* of an open loop */
 };
 
-/* Runs one phase of `seconds`; the roles have begun its session. STATUS_INTERRUPTED when it was
- * stopped; STATUS_NO_RESOURCE when threads have run out. */
-enum status phase_run(const struct phase_roles *roles, const struct case_common *common,
-                      double seconds, const struct phase_watch *watch,
+/* What a phase is asked for; all borrowed. */
+struct phase_order {
+    const struct case_common *common;
+    double seconds;
+    const struct phase_watch *watch;
+};
+
+/* Runs one phase; the roles have begun its session. STATUS_INTERRUPTED when it was stopped;
+ * STATUS_NO_RESOURCE when threads have run out. */
+enum status phase_run(const struct phase_roles *roles, const struct phase_order *order,
                       struct phase_times *out_times, struct fault *fault) must_check;
 
 #endif

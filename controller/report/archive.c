@@ -292,7 +292,7 @@ static enum status read_run(const char *path, const struct sum *sum, struct run 
 
 enum status archive_read(const char *path, struct run *out_run, struct fault *fault)
 {
-    struct place place;
+    struct place place = { .is_folder = false };
     struct sums sums = { .count = 0 };
     char run_path[ARCHIVE_PATH_SIZE];
     bool found = false;

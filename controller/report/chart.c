@@ -181,8 +181,10 @@ int chart_text_width(const char *text, int font_size)
     return (int)(thousandths * font_size / 1000 + 1);
 }
 
-/* The bytes of the longest beginning (or, from the end, of the longest ending) of whole characters
- * that is not wider than `width`. */
+/* Each half of a shortened text, so that both and the ellipsis fit into a line. */
+enum { HALF_BYTES = (CHART_LINE_SIZE - 8) / 2 };
+
+/* The bytes of the longest beginning of whole characters that is not wider than `width`. */
 static size_t head_that_fits(const char *text, int font_size, int width)
 {
     const char *cursor = text;
@@ -191,16 +193,19 @@ static size_t head_that_fits(const char *text, int font_size, int width)
 
     while (*cursor != '\0') {
         used += (int64_t)advance(next_character(&cursor)) * font_size;
-        if (used > (int64_t)width * 1000)
+        if (used > (int64_t)width * 1000 || cursor - text > HALF_BYTES)
             break;
         fits = (size_t)(cursor - text);
     }
     return fits;
 }
 
+/* The start of the longest ending, the same way. */
 static const char *tail_that_fits(const char *text, int font_size, int width)
 {
-    while (*text != '\0' && chart_text_width(text, font_size) > width)
+    const char *end = text + strlen(text);
+
+    while (*text != '\0' && (end - text > HALF_BYTES || chart_text_width(text, font_size) > width))
         (void)next_character(&text);
     return text;
 }
@@ -208,13 +213,12 @@ static const char *tail_that_fits(const char *text, int font_size, int width)
 void chart_shorten(const char *text, int font_size, int width, char out_text[CHART_LINE_SIZE])
 {
     int room = (width - font_size) / 2;
-    size_t head;
 
     if (chart_text_width(text, font_size) <= width && strlen(text) < CHART_LINE_SIZE) {
         memcpy(out_text, text, strlen(text) + 1);
         return;
     }
-    head = head_that_fits(text, font_size, room);
-    snprintf(out_text, CHART_LINE_SIZE, "%.*s" ELLIPSIS "%s", (int)(head < 240 ? head : 240), text,
+    snprintf(out_text, CHART_LINE_SIZE, "%.*s" ELLIPSIS "%s",
+             (int)head_that_fits(text, font_size, room), text,
              tail_that_fits(text, font_size, room));
 }

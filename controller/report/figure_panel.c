@@ -217,7 +217,7 @@ static void draw_foot(const struct panel *panel, int width, struct buf *out)
     line_at(out, (struct chart_box){ panel->x, y + 20, width, 12 }, "", buf_peek(&line));
     buf_done(&line);
     snprintf(text, sizeof text, "kernel, whole run: buffer full %s; fragmented %s, reassembled %s",
-             counter_text(delta, v4 ? UDP_RECEIVE_BUFFER_FULL : UDP6_RECEIVE_BUFFER_FULL, &full),
+             counter_text(delta, buffer_full_counter(panel->run), &full),
              counter_text(delta, v4 ? IP_FRAGMENTS_CREATED : IP6_FRAGMENTS_CREATED, &fragments),
              counter_text(delta, v4 ? IP_REASSEMBLED : IP6_REASSEMBLED, &reassembled));
     line_at(out, (struct chart_box){ panel->x, y + 37, width, 12 }, "muted", text);

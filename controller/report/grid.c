@@ -166,6 +166,15 @@ void leg_add(struct leg *total, const struct leg *leg)
         total->evidence = EVIDENCE_SYSTEM_WIDE;
 }
 
+enum counter buffer_full_counter(const struct run *run)
+{
+    const struct host *host = run->hosts.items;
+    bool own = host->counters.delta.value[UDP6_RECEIVE_BUFFER_FULL] != NONE_INT;
+
+    return run->plan.common.family == FAMILY_IPV6 && own ? UDP6_RECEIVE_BUFFER_FULL
+                                                         : UDP_RECEIVE_BUFFER_FULL;
+}
+
 int64_t leg_refused(const struct leg *leg)
 {
     return leg->attempted - leg->sent;

@@ -59,6 +59,10 @@ int64_t count_multiply(int64_t a, int64_t b);
 /* Adds up a leg's counts; evidence becomes system-wide when any part is. */
 void leg_add(struct leg *total, const struct leg *leg);
 
+/* The counter of full receive buffers that this run's traffic is in: IPv6 has one of its own, but
+ * not on every system. */
+enum counter buffer_full_counter(const struct run *run);
+
 /* Datagrams that the sending kernel did not take, of a leg that adds up. */
 int64_t leg_refused(const struct leg *leg);
 

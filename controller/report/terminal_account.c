@@ -5,24 +5,30 @@
 
 #include "controller/report/terminal_parts.h"
 
+/* Where the places stand in a row, and a new line up to there. */
+enum { PLACES_AT = 68 };
+#define PLACES_INDENT "\n                                                                    "
+
 struct named_count {
     const char *name;
     int64_t count;
 };
 
-/* ", name 1,234" for each that is not 0. */
-static size_t put_counts(struct buf *out, const struct named_count *counts, size_t count)
+/* "name 1,234" for each that is not 0, with `between` between them. */
+static size_t put_counts(struct buf *out, const struct named_count *counts, size_t count,
+                         const char *between)
 {
     size_t put = 0;
 
     for (size_t i = 0; i < count; i++) {
         if (counts[i].count != 0)
-            buf_printf(out, "%s%s %s", put++ == 0 ? "" : ", ", counts[i].name,
+            buf_printf(out, "%s%s %s", put++ == 0 ? "" : between, counts[i].name,
                        grouped(counts[i].count).text);
     }
     return put;
 }
 
+/* On one line when it fits behind the numbers, else each place on its own. */
 static void put_places(struct page *page, const struct leg *leg)
 {
     const struct named_count places[] = {
@@ -33,12 +39,23 @@ static void put_places(struct page *page, const struct leg *leg)
         { "unattributed", leg->lost_to.unattributed },
     };
 
+    size_t count = sizeof places / sizeof places[0];
+    struct buf text;
+
     if (leg->lost == 0)
         return;
-    buf_text(page->out, "  ");
-    if (put_counts(page->out, places, sizeof places / sizeof places[0]) > 0 &&
-        leg->evidence == EVIDENCE_SYSTEM_WIDE)
-        buf_text(page->out, " (system-wide)");
+    buf_init(&text, 1024);
+    (void)put_counts(&text, places, count, ", ");
+    if (leg->evidence == EVIDENCE_SYSTEM_WIDE)
+        buf_text(&text, " (system-wide)");
+    if (text.length > PAGE_COLUMNS - PLACES_AT) {
+        buf_done(&text);
+        (void)put_counts(&text, places, count, PLACES_INDENT);
+        if (leg->evidence == EVIDENCE_SYSTEM_WIDE)
+            buf_text(&text, PLACES_INDENT "(system-wide)");
+    }
+    buf_printf(page->out, "  %s", buf_peek(&text));
+    buf_done(&text);
 }
 
 /* What is neither received nor lost, on a line of its own when there is any. */
@@ -61,11 +78,11 @@ static void put_also(struct page *page, const char *indent, const struct leg *le
     size_t put;
 
     buf_init(&text, 1024);
-    put = put_counts(&text, rest, sizeof rest / sizeof rest[0]);
+    put = put_counts(&text, rest, sizeof rest / sizeof rest[0], ", ");
     if (leg_refused(leg) > 0) {
         buf_printf(&text, "%srefused by the kernel %s (", put++ > 0 ? ", " : "",
                    grouped(leg_refused(leg)).text);
-        (void)put_counts(&text, refused, sizeof refused / sizeof refused[0]);
+        (void)put_counts(&text, refused, sizeof refused / sizeof refused[0], ", ");
         buf_text(&text, ")");
     }
     if (put > 0)

@@ -38,6 +38,7 @@ struct need {
     int64_t charge;    /* bytes that each takes */
     int64_t bytes;     /* of all of them */
     int64_t ask;       /* for SO_RCVBUF */
+    const char *vain;  /* why asking does not help, or NULL */
 };
 
 static int64_t divide_up(int64_t value, int64_t by)
@@ -53,6 +54,10 @@ static struct need need_of(const struct system *system, const struct case_result
     need.bytes = count_multiply(need.datagrams, need.charge);
     need.ask = divide_up(count_multiply(need.bytes, system->slack_above),
                          system->slack_below * system->factor);
+    if (need.ask > system->ask_max)
+        need.vain = "no socket buffer is that large";
+    else if (count_multiply(need.ask, system->factor) <= result->sockets.rcvbuf.granted)
+        need.vain = "it has that: the reader is too slow";
     return need;
 }
 
@@ -84,19 +89,18 @@ static bool said_before(const struct page *page, struct cell_at at)
 
 struct advice {
     size_t rows;
-    int64_t most; /* the largest that must be asked for and can be */
-    size_t impossible;
+    int64_t most;      /* the largest that is worth asking for; 0: none is */
     struct cell_at of; /* the cell that needs it */
 };
 
-static void put_row(struct page *page, struct cell_at at, const struct need *need, bool possible)
+static void put_row(struct page *page, struct cell_at at, const struct need *need)
 {
     buf_printf(page->out, "%18s %11s %14s %12s   ", page_label(page, at).text,
                grouped(need->datagrams).text, grouped(need->charge).text, sized(need->bytes).text);
-    if (possible)
-        buf_printf(page->out, "%15s\n", grouped(need->ask).text);
+    if (need->vain != NULL)
+        buf_printf(page->out, "%s\n", need->vain);
     else
-        buf_text(page->out, "no socket buffer is that large\n");
+        buf_printf(page->out, "%15s\n", grouped(need->ask).text);
 }
 
 static struct advice put_table(struct page *page, const struct system *system)
@@ -106,7 +110,6 @@ static struct advice put_table(struct page *page, const struct system *system)
     for (struct cell_at at = { 0 }; grid_has(&page->grid, at); at = grid_next(&page->grid, at)) {
         const struct case_result *result = overflowed(page, at);
         struct need need;
-        bool possible;
 
         if (result == NULL || said_before(page, at))
             continue;
@@ -116,14 +119,12 @@ static struct advice put_table(struct page *page, const struct system *system)
                        "bytes charged", "they take", "SO_RCVBUF");
         }
         need = need_of(system, result);
-        possible = need.ask <= system->ask_max;
-        advice.impossible += !possible;
-        if (possible && need.ask > advice.most) {
+        if (need.vain == NULL && need.ask > advice.most) {
             advice.most = need.ask;
             advice.of = at;
         }
         if (advice.rows <= ROWS_MAX)
-            put_row(page, at, &need, possible);
+            put_row(page, at, &need);
     }
     if (advice.rows > ROWS_MAX)
         buf_printf(page->out, "%18s %zu more\n", "...", advice.rows - ROWS_MAX);
@@ -132,11 +133,16 @@ static struct advice put_table(struct page *page, const struct system *system)
 
 static void put_command(struct page *page, const struct advice *advice)
 {
-    buf_printf(page->out,
-               "    sonde loopback --payload %lld --window %lld --clients %lld --rcvbuf %lld\n",
+    const struct case_common *common = &page->run->plan.common;
+
+    buf_printf(page->out, "    sonde loopback --payload %lld --window %lld --clients %lld",
                (long long)grid_payload(&page->grid, advice->of.payload),
-               (long long)grid_window(&page->grid, advice->of.window),
-               (long long)page->run->plan.common.clients, (long long)advice->most);
+               (long long)grid_window(&page->grid, advice->of.window), (long long)common->clients);
+    if (common->io_model != IO_MODEL_SHARED)
+        buf_printf(page->out, " --io-model %s", io_model_names[common->io_model]);
+    if (common->family != FAMILY_IPV4)
+        buf_printf(page->out, " --family %s", family_names[common->family]);
+    buf_printf(page->out, " --rcvbuf %lld\n", (long long)advice->most);
 }
 
 static void put_limit(struct page *page, const struct system *system, const struct advice *advice)
@@ -191,9 +197,10 @@ void terminal_advice(struct page *page)
     advice = put_table(page, system);
     if (advice.rows == 0)
         return;
-    put_reason(page, system);
-    if (advice.most > 0)
+    if (advice.most > 0) {
+        put_reason(page, system);
         put_limit(page, system, &advice);
+    }
     page_paragraph(page,
                    "Or keep less in flight: a burst that the buffer holds is not dropped. A larger "
                    "buffer delays loss; it does not cure a reader that is too slow for long.");

@@ -120,7 +120,7 @@ void terminal_grid(struct page *page)
     const struct case_result *cases = page->run->cases.items;
 
     page_heading(page, page->run->plan.repeats > 1
-                           ? "Lost echoes of the measure phase (x3: three repeats, each the same)"
+                           ? "Lost echoes of the measure phase (xN: N repeats, each the same)"
                            : "Lost echoes of the measure phase");
     for (size_t i = 0; i < page->run->plan.engines.count; i++)
         put_engine(page, i);

@@ -96,40 +96,47 @@ static void put_counter(struct page *page, int counter, double seconds)
     buf_printf(page->out, "  %-30s +%-20s %s\n", counter_names[counter], delta.text, scaled.text);
 }
 
-/* Drops that this run's own sockets counted, both phases and legs. */
-static int64_t own_drops(const struct run *run, bool *out_exact)
+/* What this run's own sockets counted. */
+struct drops {
+    int64_t measured;   /* in both phases and legs */
+    int64_t on_purpose; /* to learn what a datagram is charged */
+    bool exact;         /* known for each socket, in every case */
+};
+
+static void drops_add(struct drops *drops, const struct case_result *result)
 {
-    const struct case_result *cases = run->cases.items;
-    int64_t drops = 0;
+    const struct phase *phases[] = { &result->phases.warmup, &result->phases.measure };
 
-    *out_exact = true;
-    for (size_t i = 0; i < run->cases.count; i++) {
-        const struct phase *phases[] = { &cases[i].phases.warmup, &cases[i].phases.measure };
-
-        if (cases[i].status == CASE_ERROR)
-            *out_exact = false;
-        for (size_t p = 0; p < 2; p++) {
-            if (!phases[p]->present)
-                continue;
-            drops = count_add(drops, phases[p]->forward.lost_to.receive_buffer);
-            drops = count_add(drops, phases[p]->reverse.lost_to.receive_buffer);
-            if (phases[p]->forward.evidence == EVIDENCE_SYSTEM_WIDE)
-                *out_exact = false;
-        }
+    if (result->status == CASE_ERROR)
+        drops->exact = false;
+    if (result->sockets.present && result->sockets.calibration_drops != NONE_INT)
+        drops->on_purpose = count_add(drops->on_purpose, result->sockets.calibration_drops);
+    for (size_t p = 0; p < 2; p++) {
+        if (!phases[p]->present)
+            continue;
+        drops->measured = count_add(drops->measured, phases[p]->forward.lost_to.receive_buffer);
+        drops->measured = count_add(drops->measured, phases[p]->reverse.lost_to.receive_buffer);
+        if (phases[p]->forward.evidence == EVIDENCE_SYSTEM_WIDE)
+            drops->exact = false;
     }
-    return drops;
 }
 
 static void put_own_drops(struct page *page)
 {
-    bool v4 = page->run->plan.common.family == FAMILY_IPV4;
-    int counter = v4 ? UDP_RECEIVE_BUFFER_FULL : UDP6_RECEIVE_BUFFER_FULL;
-    bool exact;
-    int64_t drops = own_drops(page->run, &exact);
+    enum counter counter = buffer_full_counter(page->run);
+    const struct case_result *cases = page->run->cases.items;
+    struct drops drops = { .exact = true };
 
-    if (exact && page_host(page)->counters.delta.value[counter] != NONE_INT)
-        buf_printf(page->out, "  of %s, this run's own sockets counted %s\n",
-                   counter_names[counter], grouped(drops).text);
+    for (size_t i = 0; i < page->run->cases.count; i++)
+        drops_add(&drops, &cases[i]);
+    if (!drops.exact || page_host(page)->counters.delta.value[counter] == NONE_INT)
+        return;
+    buf_printf(page->out, "  of %s, this run's own sockets counted %s", counter_names[counter],
+               grouped(drops.measured).text);
+    if (drops.on_purpose > 0)
+        buf_printf(page->out, "\n  and %s more on purpose, to learn what a datagram is charged",
+                   grouped(drops.on_purpose).text);
+    buf_text(page->out, "\n");
 }
 
 struct rest {
@@ -172,8 +179,8 @@ void terminal_kernel(struct page *page)
 
     page_heading(page,
                  "Kernel counters over the whole run, system-wide: other programs are in them");
-    buf_printf(page->out, "  %-30s %-21s noise (%s s idle, scaled to %.0f s)\n", "counter",
-               "change", seconds_text(page_host(page)->counters.idle.seconds).text, seconds);
+    buf_printf(page->out, "  %-30s %-21s noise (%.3g s idle, scaled to %.0f s)\n", "counter",
+               "change", page_host(page)->counters.idle.seconds, seconds);
     rest = put_changed(page, seconds);
     put_own_drops(page);
     if (rest.fragments_known && !rest.fragments_changed)

@@ -9,7 +9,8 @@ struct gist {
     struct leg forward, reverse;
     int64_t lost_echoes;
     int64_t lost_after_burst;             /* in receive buffers, after the first burst */
-    const struct case_result *overflowed; /* the first case whose echo socket overflowed */
+    const struct case_result *overflowed; /* the first case whose echo socket overflowed, in the
+                                             first burst if any did */
     const struct case_result *largest;    /* the passed case that came nearest to its buffer */
     size_t counted, failed;
 };
@@ -37,7 +38,8 @@ static void gist_add(struct gist *gist, const struct case_result *result)
     if (dropped > result->first_burst.lost)
         gist->lost_after_burst =
             count_add(gist->lost_after_burst, dropped - result->first_burst.lost);
-    if (dropped > 0 && gist->overflowed == NULL)
+    if (dropped > 0 && (gist->overflowed == NULL ||
+                        (gist->overflowed->first_burst.lost == 0 && result->first_burst.lost > 0)))
         gist->overflowed = result;
     if (result->status == CASE_PASS &&
         (gist->largest == NULL || fill(result) > fill(gist->largest)))
@@ -124,7 +126,7 @@ static void tell_places(const struct gist *gist, struct buf *text)
                    grouped(gist->reverse.lost_to.receive_buffer).text);
     if (gist->lost_after_burst > 0)
         buf_printf(text,
-                   "%s of them came after the first burst: space that was read free is not all "
+                   "%s drops came after the first burst: space that was read free is not all "
                    "given back at once, so a buffer that is nearly full keeps dropping. ",
                    grouped(gist->lost_after_burst).text);
     if (refused > 0)

@@ -35,8 +35,6 @@ static enum status check_sockets(const struct case_sockets *sockets, const char 
     return STATUS_OK;
 }
 
-/* Several threads that share the work may read while others still send: then there may be a
- * prediction or not. */
 static enum status check_predicted(const struct case_result *result, int64_t burst, const char *at,
                                    struct fault *fault)
 {
@@ -52,13 +50,9 @@ static enum status check_predicted(const struct case_result *result, int64_t bur
                          "%s/predicted_lost: must be null where the reader races the burst", at);
     if (raced)
         return STATUS_OK;
-    if (predicted == NONE_INT) {
-        if (common->io_threads == 1)
-            return fault_set(fault, STATUS_CORRUPT,
-                             "%s/predicted_lost: must not be null in a closed loop with one thread",
-                             at);
-        return STATUS_OK;
-    }
+    if (predicted == NONE_INT)
+        return fault_set(fault, STATUS_CORRUPT,
+                         "%s/predicted_lost: must not be null where nothing is read meanwhile", at);
     if (capacity == NONE_INT)
         return fault_set(fault, STATUS_CORRUPT,
                          "%s/predicted_lost: must be null without a burst_capacity", at);

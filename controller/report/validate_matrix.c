@@ -108,21 +108,6 @@ static enum status check_complete(const struct run *run, const size_t *seen, siz
     return STATUS_OK;
 }
 
-/* plan_check looks at payloads and windows; an engine named twice would make two cells of one. */
-static enum status check_engines(const struct plan *plan, struct fault *fault)
-{
-    const int *engines = plan->engines.items;
-
-    for (size_t i = 0; i < plan->engines.count; i++) {
-        for (size_t j = 0; j < i; j++) {
-            if (engines[i] == engines[j])
-                return fault_set(fault, STATUS_CORRUPT,
-                                 "/plan/engines/%zu: the same as /plan/engines/%zu", i, j);
-        }
-    }
-    return STATUS_OK;
-}
-
 static enum status check_plan(const struct plan *plan, struct fault *fault)
 {
     struct fault why = { "" };
@@ -130,7 +115,7 @@ static enum status check_plan(const struct plan *plan, struct fault *fault)
 
     if (status != STATUS_OK)
         return fault_set(fault, STATUS_CORRUPT, "/plan: %s", why.text);
-    return check_engines(plan, fault);
+    return STATUS_OK;
 }
 
 enum status validate_matrix(const struct run *run, struct fault *fault)

@@ -24,7 +24,9 @@ struct scan {
     size_t at;
     struct level levels[LIMIT_JSON_DEPTH];
     size_t depth;
+    size_t values; /* met so far, about */
     bool too_deep;
+    bool too_many;
 };
 
 /* Moves behind the string that starts at scan->at; false when the text ends inside of it. */
@@ -63,6 +65,7 @@ static void open_level(struct scan *scan, bool array)
         scan->too_deep = true;
         return;
     }
+    scan->values++;
     scan->levels[scan->depth++] =
         (struct level){ .array = array, .key_next = !array, .inside = array };
 }
@@ -71,6 +74,8 @@ static void next_element(struct scan *scan)
 {
     struct level *level;
 
+    if (++scan->values > LIMIT_JSON_VALUES)
+        scan->too_many = true;
     if (scan->depth == 0)
         return;
     level = &scan->levels[scan->depth - 1];
@@ -102,10 +107,10 @@ static void step(struct scan *scan)
     scan->at++;
 }
 
-/* Follows the text up to byte `end` or to where it nests too deep. */
+/* Follows the text up to byte `end` or to where it goes too far. */
 static void follow(struct scan *scan, size_t end)
 {
-    while (scan->at < end && !scan->too_deep)
+    while (scan->at < end && !scan->too_deep && !scan->too_many)
         step(scan);
 }
 
@@ -173,9 +178,12 @@ enum status json_check_form(const char *text, size_t length, struct fault *fault
     if (zero != NULL)
         return json_fault_at(text, length, (size_t)(zero - text) + 1, "a zero byte", fault);
     follow(&scan, length);
-    if (!scan.too_deep)
+    if (!scan.too_deep && !scan.too_many)
         return STATUS_OK;
     place_of(&scan, &place);
+    if (scan.too_many)
+        return fault_set(fault, STATUS_TOO_LARGE, "%s: more than %d values", place_text(&place),
+                         LIMIT_JSON_VALUES);
     return fault_set(fault, STATUS_TOO_LARGE, "%s: nested deeper than %d levels",
                      place_text(&place), LIMIT_JSON_DEPTH);
 }

@@ -8,8 +8,8 @@
 #include "proto/base/status.h"
 
 /* Refuses what is no JSON text of ours before it is parsed: no bytes, a byte order mark, zero
- * bytes, text before the first '{', nesting over LIMIT_JSON_DEPTH. The fault begins with a place.
- */
+ * bytes, text before the first '{', nesting over LIMIT_JSON_DEPTH, more than LIMIT_JSON_VALUES
+ * values. The fault begins with a place. */
 enum status json_check_form(const char *text, size_t length, struct fault *fault) must_check;
 
 /* STATUS_INVALID with a fault that says `what` with the JSON pointer, line and byte of where a

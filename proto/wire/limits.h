@@ -7,7 +7,8 @@
 enum {
     LIMIT_JSON_DEPTH = 32,        /* nesting of any JSON text */
     LIMIT_JSON_BYTES = 256 << 20, /* a run.json (archive.md) */
-    LIMIT_CASES = 100000,         /* cases of one run */
+    LIMIT_JSON_VALUES = 16 << 20, /* elements of a JSON text: what bounds a parser's memory */
+    LIMIT_CASES = 10000,          /* cases of one run */
     LIMIT_HOSTS = 16,             /* hosts of one run */
     LIMIT_REPEATS = 1000,
     LIMIT_LIST_ITEMS = 256,     /* payloads, windows or engines of a plan */

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What a double holds for sure: 0.1 is written as 0.1, and no measured time has more digits. */
+enum { REAL_DIGITS = 15 };
+
 static json_t *object_of(const struct record *record, const void *object);
 
 static json_t *must(json_t *json)
@@ -32,7 +35,7 @@ static json_t *real_of(double value)
 {
     if (isnan(value))
         return json_null();
-    if (value == floor(value) && fabs(value) < 9007199254740992.0)
+    if (value == floor(value) && fabs(value) < 9e18)
         return json_integer((json_int_t)value);
     return json_real(value);
 }
@@ -178,7 +181,8 @@ enum status record_to_json(const struct record *record, const void *object, stru
 
     assert(checked == STATUS_OK);
     json = object_of(record, object);
-    if (json_dump_callback(json, append, out_text, JSON_COMPACT) != 0)
+    if (json_dump_callback(json, append, out_text,
+                           JSON_COMPACT | JSON_REAL_PRECISION(REAL_DIGITS)) != 0)
         abort();
     json_decref(json);
     return buf_status(out_text);

@@ -170,6 +170,9 @@ static const struct field case_sockets_fields[] = {
                  "what the kernel charges for one queued datagram"),
     COUNT_OR_NULL(struct case_sockets, burst_capacity,
                   "datagrams that an empty receive buffer holds"),
+    { FIELD_AT(struct case_sockets, calibration_drops), .type = FIELD_INT,
+      .flags = FIELD_NULLABLE | FIELD_OPTIONAL, .max = COUNT_MAX,
+      .help = "dropped on purpose to learn charge and rule; in the system's counters" },
 };
 static const struct record case_sockets_record = RECORD_OR_NULL(case_sockets, case_sockets_fields);
 

@@ -69,6 +69,7 @@ struct case_sockets {
     struct grant sndbuf;       /* of the clients' sockets */
     double bytes_per_datagram; /* what the kernel charges for one queued datagram */
     int64_t burst_capacity;    /* datagrams that an empty receive buffer holds */
+    int64_t calibration_drops; /* dropped on purpose to learn the two; in the system's counters */
 };
 
 struct first_burst {

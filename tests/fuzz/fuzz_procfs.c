@@ -1,6 +1,5 @@
-/* Any bytes as a file of /proc/net: the first byte, '0' to '4', chooses the
- * parser. Counters must stay counts,
- * lists under their caps, and what is read must not depend on what lies behind the text.
+/* Any bytes as a file of /proc/net: the first byte, 0 to 4 in ASCII, chooses the parser. Counters
+ * must stay counts, lists under their caps, and what is read must not depend on what is behind.
  */
 #include <assert.h>
 #include <stddef.h>

@@ -62,6 +62,9 @@ int main(int argc, char **argv)
         unescape(argv[3], name);
         shape.host_name = name;
     }
+    /* Shapes differ in their ids, so that they can lie beside each other. */
+    for (const char *c = argv[2]; *c != '\0'; c++)
+        shape.id = (unsigned char)(31 * shape.id + *c);
     make_run(&shape, &run);
     if (strcmp(argv[2], "interrupted") == 0)
         make_interrupted(&run, 5);

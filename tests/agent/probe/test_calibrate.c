@@ -55,12 +55,15 @@ static int64_t burst(enum family family, size_t payload, int64_t rcvbuf, int64_t
 
 static void check_buffer(enum family family, size_t payload, int64_t rcvbuf)
 {
+    struct calibration calibration;
     struct capacity capacity;
     struct fault fault = { "" };
     int64_t granted, count, held;
 
-    if (calibrate_capacity(family, payload, rcvbuf, &capacity, &fault) != STATUS_OK)
+    if (calibrate_capacity(family, payload, rcvbuf, &calibration, &fault) != STATUS_OK)
         fail_msg("%s", fault.text);
+    capacity = calibration.capacity;
+    assert_true(calibration.dropped > 0);
     assert_true(capacity.charge >= (double)payload);
     burst(family, payload, rcvbuf, 0, &granted);
     count = capacity_of(&capacity, granted) + 7;

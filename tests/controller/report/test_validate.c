@@ -228,7 +228,7 @@ static const struct rule rules[] = {
     RULE(other_rcvbuf, "/cases/2/rcvbuf"),
     RULE(other_sndbuf, "/cases/2/sndbuf"),
     RULE(error_case_of_other_window, "/cases/2/window"),
-    RULE(engine_twice, "/plan/engines/1"),
+    RULE(engine_twice, "/plan"),
     RULE(payload_no_stamp, "/plan"),
     RULE(attempted, MEASURE_1 "/forward/attempted"),
     RULE(refused_unsaid, MEASURE_1 "/forward/attempted"),

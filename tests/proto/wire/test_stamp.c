@@ -406,7 +406,7 @@ static void an_error_estimate_is_never_too_small_and_at_most_a_step_too_large(vo
     (void)state;
     for (int64_t ns = 1; ns < INT64_C(4294967295000000000) / 2; ns += ns / 7 + 1) {
         uint16_t estimate = stamp_error_estimate(ns, false, false);
-        assert_true(estimate_ns(estimate) >= ns);
+        assert_true(estimate_ns(estimate) >= (long double)ns);
         /* A step is 1/128 of it, or the unit of 0.23 ns. */
         assert_true(estimate_ns(estimate) <= (long double)ns * (1 + 1 / 127.0L) + 0.24L);
         assert_true((estimate & 255) != 0);

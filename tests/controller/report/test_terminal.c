@@ -1,0 +1,282 @@
+/* What a run says in words is kept in golden files, and stays readable whatever the run holds.
+ *
+ * SONDE_GOLDEN=update writes the files anew; look at the difference before you keep it. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "controller/report/terminal.h"
+#include "controller/report/validate.h"
+#include "proto/base/file.h"
+#include "tests/controller/report/make_run.h"
+
+enum { TEXT_BYTES = 4 << 20, COLUMNS = 100 };
+
+static const struct terminal_style plain = { false, false };
+
+static void tell(const struct run *run, struct terminal_style style, struct buf *out)
+{
+    struct fault fault = { "" };
+
+    if (validate_run(run, &fault) != STATUS_OK)
+        fail_msg("%s", fault.text);
+    buf_init(out, TEXT_BYTES);
+    terminal_loopback(run, style, out);
+    assert_int_equal(buf_status(out), STATUS_OK);
+}
+
+/* Beside this file. */
+static void golden_path(const char *name, char out_path[1024])
+{
+    const char *slash = strrchr(__FILE__, '/');
+
+    snprintf(out_path, 1024, "%.*s/golden/%s", (int)(slash - __FILE__), __FILE__, name);
+}
+
+static void check_lines(const char *text, size_t columns)
+{
+    while (*text != '\0') {
+        size_t length = strcspn(text, "\n");
+
+        if (length > columns || (length > 0 && text[length - 1] == ' '))
+            fail_msg("%zu columns: \"%.*s\"", length, (int)length, text);
+        for (size_t i = 0; i < length; i++)
+            assert_true((unsigned char)text[i] >= 0x20 && (unsigned char)text[i] < 0x7f);
+        text += length + (text[length] == '\n');
+    }
+}
+
+static void expect_golden(const struct run *run, const char *name)
+{
+    const char *mode = getenv("SONDE_GOLDEN");
+    char path[1024];
+    struct buf text, golden;
+
+    tell(run, plain, &text);
+    check_lines(text.data, COLUMNS);
+    golden_path(name, path);
+    if (mode != NULL && strcmp(mode, "update") == 0)
+        assert_int_equal(file_write_whole(path, text.data, text.length, NULL), STATUS_OK);
+    buf_init(&golden, TEXT_BYTES);
+    assert_int_equal(file_read(path, &golden, NULL), STATUS_OK);
+    assert_string_equal(text.data, buf_peek(&golden));
+    buf_done(&golden);
+    buf_done(&text);
+}
+
+static void the_seed_on_linux(void **state)
+{
+    struct make_shape shape = make_shape_seed();
+    struct run run;
+
+    (void)state;
+    make_run(&shape, &run);
+    expect_golden(&run, "seed_linux.txt");
+    record_done(&run_record, &run);
+}
+
+static void two_engines_on_macos(void **state)
+{
+    struct make_shape shape = make_shape_small();
+    struct run run;
+
+    (void)state;
+    shape.os = "macOS";
+    shape.host_name = "mac-mini.local";
+    shape.engines[shape.engine_count++] = ENGINE_SINGLE;
+    shape.rcvbuf_limit = 8 << 20;
+    make_run(&shape, &run);
+    expect_golden(&run, "engines_macos.txt");
+    record_done(&run_record, &run);
+}
+
+static void nothing_lost(void **state)
+{
+    static const int64_t windows[] = { 1, 16 };
+    struct make_shape shape = make_shape_small();
+    struct run run;
+
+    (void)state;
+    shape.windows = windows;
+    make_run(&shape, &run);
+    expect_golden(&run, "pass.txt");
+    record_done(&run_record, &run);
+}
+
+static void a_capped_buffer_in_the_split_model(void **state)
+{
+    struct make_shape shape = make_shape_small();
+    struct run run;
+
+    (void)state;
+    shape.io_model = IO_MODEL_SPLIT;
+    shape.rcvbuf_limit = 212992;
+    make_run(&shape, &run);
+    expect_golden(&run, "capped_split.txt");
+    record_done(&run_record, &run);
+}
+
+/* Loses on the way back, refuses, is late, and drops after the first burst. */
+static void spoil(struct run *run, size_t index)
+{
+    struct case_result *result = make_case_at(run, index);
+    struct phase *phase = &result->phases.measure;
+
+    phase->forward.attempted += 12;
+    phase->forward.refused.eagain = 2;
+    phase->forward.refused.enobufs = 3;
+    phase->forward.sent += 7;
+    phase->forward.lost += 7;
+    phase->forward.lost_to.receive_buffer += 5;
+    phase->forward.lost_to.receiver_host = 1;
+    phase->forward.lost_to.unattributed = 1;
+    phase->forward.evidence = EVIDENCE_SYSTEM_WIDE;
+    phase->forward.foreign = 4;
+    phase->reverse.attempted -= 5;
+    phase->reverse.sent -= 6;
+    phase->reverse.refused.emsgsize = 1;
+    phase->reverse.received -= 20;
+    phase->reverse.late = 3;
+    phase->reverse.lost = phase->reverse.lost_to.receive_buffer = 11;
+    phase->reverse.corrupt = 2;
+    phase->reverse.duplicates = 1;
+    phase->lost_echoes += 7 + 11 + 1;
+    phase->echoes_per_second = (double)NAN;
+    result->status = CASE_FAIL;
+}
+
+static void a_run_with_everything_wrong(void **state)
+{
+    struct make_shape shape = make_shape_seed();
+    struct run run;
+    struct host_counters *counters;
+
+    (void)state;
+    make_run(&shape, &run);
+    spoil(&run, 0);
+    spoil(&run, 17);
+    make_case_error(&run, 6, "the echo role did not start: \x1b[2J no more descriptors");
+    make_interrupted(&run, 40);
+    counters = &make_host_at(&run, 0)->counters;
+    counters->after.value[UDP_ERRORS] = 0;
+    counters->delta.value[UDP_ERRORS] = NONE_INT;
+    *(char **)list_append_sized(&counters->reset, sizeof(char *)) = strdup("udp.errors");
+    counters->after.value[IP_FRAGMENTED] += 3;
+    counters->delta.value[IP_FRAGMENTED] += 3;
+    make_host_at(&run, 0)->limits_unchanged = false;
+    expect_golden(&run, "everything.txt");
+    record_done(&run_record, &run);
+}
+
+static void a_large_matrix_stays_within_the_page(void **state)
+{
+    static const int64_t payloads[] = { 44,   64,    512,   1472,  2048,  4096,
+                                        8192, 16356, 16384, 32768, 49152, 65507 };
+    static const int64_t windows[] = { 1, 4, 16, 64, 128, 256, 1024, 4096 };
+    struct make_shape shape = make_shape_seed();
+    struct run run;
+    struct buf text;
+
+    (void)state;
+    shape.payloads = payloads;
+    shape.payload_count = 12;
+    shape.windows = windows;
+    shape.window_count = 8;
+    make_run(&shape, &run);
+    tell(&run, plain, &text);
+    check_lines(text.data, COLUMNS);
+    assert_true(text.length < 40000);
+    buf_done(&text);
+    record_done(&run_record, &run);
+}
+
+static void colours_and_utf8_only_when_asked_for(void **state)
+{
+    struct make_shape shape = make_shape_small();
+    struct run run;
+    struct buf text;
+
+    (void)state;
+    shape.host_name = "b\xc3\xbcro \xe2\x80\xae\xc2\x9b"
+                      "1m\x07";
+    make_run(&shape, &run);
+    tell(&run, plain, &text);
+    assert_non_null(strstr(text.data, "on b?ro ??1m?, Linux"));
+    assert_null(strchr(text.data, '\x1b'));
+    buf_done(&text);
+    tell(&run, (struct terminal_style){ true, true }, &text);
+    assert_non_null(strstr(text.data, "b\xc3\xbcro ??1m?, Linux"));
+    assert_non_null(strstr(text.data, "\x1b[1;31m520 x2 FAIL\x1b[0m"));
+    assert_non_null(strstr(text.data, "\x1b[32mpass\x1b[0m"));
+    buf_done(&text);
+    record_done(&run_record, &run);
+}
+
+static void huge_counts_do_not_break_it(void **state)
+{
+    struct make_shape shape = make_shape_small();
+    struct run run;
+    struct buf text;
+
+    (void)state;
+    make_run(&shape, &run);
+    for (size_t i = 0; i < run.cases.count; i++) {
+        struct leg *leg = &make_case_at(&run, i)->phases.measure.forward;
+
+        leg->duplicates = leg->foreign = leg->reordered = INT64_MAX;
+        leg->received = INT64_MAX - leg->lost;
+        leg->attempted = leg->sent = INT64_MAX;
+    }
+    tell(&run, plain, &text);
+    assert_non_null(strstr(text.data, "9,223,372,036,854,775,807"));
+    buf_done(&text);
+    record_done(&run_record, &run);
+}
+
+static void advice_is_what_holds_the_burst(void **state)
+{
+    struct make_shape shape = make_shape_small();
+    struct run run;
+    struct buf text;
+
+    (void)state;
+    make_run(&shape, &run);
+    tell(&run, plain, &text);
+    /* 16 x 64 x 16,640 B, a third more for what the kernel holds back, half of it asked for. */
+    assert_non_null(strstr(text.data, "11,359,574"));
+    assert_non_null(strstr(text.data, "sudo sysctl -w net.core.rmem_max=11359574\n"));
+    assert_non_null(
+        strstr(text.data, "--payload 8192 --window 64 --clients 16 --rcvbuf 11359574\n"));
+    buf_done(&text);
+    record_done(&run_record, &run);
+    shape.rcvbuf_limit = 64 << 20;
+    make_run(&shape, &run);
+    tell(&run, plain, &text);
+    assert_null(strstr(text.data, "sysctl"));
+    assert_non_null(strstr(text.data, "--rcvbuf 11359574\n"));
+    buf_done(&text);
+    record_done(&run_record, &run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_seed_on_linux),
+        cmocka_unit_test(two_engines_on_macos),
+        cmocka_unit_test(nothing_lost),
+        cmocka_unit_test(a_capped_buffer_in_the_split_model),
+        cmocka_unit_test(a_run_with_everything_wrong),
+        cmocka_unit_test(a_large_matrix_stays_within_the_page),
+        cmocka_unit_test(colours_and_utf8_only_when_asked_for),
+        cmocka_unit_test(huge_counts_do_not_break_it),
+        cmocka_unit_test(advice_is_what_holds_the_burst),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
