@@ -106,6 +106,9 @@ static inline void assert_case_adds_up(const struct case_result *result)
     assert_phase_adds_up(measure);
     assert_int_equal(result->status, phase_is_clean(measure) ? CASE_PASS : CASE_FAIL);
     assert_int_equal(isnan(measure->echoes_per_second), result->status != CASE_PASS);
+    if (result->status == CASE_PASS)
+        assert_true(fabs(measure->echoes_per_second * measure->seconds -
+                         (double)measure->reverse.received) < 0.5);
     assert_int_equal(measure->slip_ns != NONE_INT, open_loop);
     assert_int_equal(measure->skipped_bursts != NONE_INT, open_loop);
     assert_rtt_adds_up(result);

@@ -77,7 +77,9 @@ static void scene_free(struct scene *scene)
 static enum status run(struct scene *scene, double seconds, const struct phase_watch *watch,
                        struct phase_times *out_times)
 {
-    return phase_run(&scene->roles, &scene->common, seconds, watch, out_times, NULL);
+    const struct phase_order order = { &scene->common, seconds, watch };
+
+    return phase_run(&scene->roles, &order, out_times, NULL);
 }
 
 static const struct phase_watch nobody = { NULL, NULL, NULL };
