@@ -162,7 +162,7 @@ static enum status measure_rule(enum family family, size_t payload, int64_t char
     return status;
 }
 
-/* Fills the buffer itself until twice in a row nothing more went in, and counts what it held. */
+/* Sends more than the buffer itself can hold, and counts what it held. */
 static enum status measure_held(enum family family, size_t payload, int64_t rcvbuf,
                                 struct calibration *out_calibration, struct fault *fault)
 {

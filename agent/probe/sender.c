@@ -160,8 +160,10 @@ struct mono sender_pace(struct sender *sender, int64_t interval_ns, struct mono 
 {
     int64_t slip;
 
+    /* Slots are counted from the moment that the phase's end is counted from, so that a burst due
+     * right then is no matter of luck. */
     if (sender->due.ns == 0)
-        sender->due = now;
+        sender->due = sender->first_sent = now;
     slip = mono_between(sender->due, now);
     if (slip < 0)
         return sender->due;

@@ -50,7 +50,8 @@ uint64_t sender_outstanding(const struct sender *sender);
 /* Of the first window of every client: how many the kernel did not take. */
 uint64_t sender_burst_refused(const struct sender *sender);
 
-/* When the first datagram of the phase went out and the last echo came in; 0 ns while none. */
+/* When the first datagram of the phase went out (in an open loop: when it was due) and the last
+ * echo came in; 0 ns while none. */
 struct mono sender_first_sent(const struct sender *sender);
 struct mono sender_last_echo(const struct sender *sender);
 
