@@ -14,6 +14,7 @@
 #include "controller/command/keep.h"
 #include "controller/command/options.h"
 #include "controller/command/progress.h"
+#include "controller/command/style.h"
 #include "controller/report/archive.h"
 #include "controller/report/terminal.h"
 #include "proto/base/text.h"
@@ -246,26 +247,8 @@ static void announce(const struct request *request)
 
 /* --- afterwards ----------------------------------------------------------------------------- */
 
-static bool wants_utf8(void)
-{
-    static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
-
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        const char *value = getenv(names[i]);
-
-        if (value != NULL && *value != '\0')
-            return strstr(value, "UTF-8") != NULL || strstr(value, "utf8") != NULL;
-    }
-    return false;
-}
-
 static void print_run(const struct request *request, const struct run *run, const char *path)
 {
-    const char *no_color = getenv("NO_COLOR");
-    struct terminal_style style = {
-        .color = isatty(STDOUT_FILENO) == 1 && (no_color == NULL || *no_color == '\0'),
-        .utf8 = wants_utf8(),
-    };
     struct buf text;
 
     buf_init(&text, LIMIT_JSON_BYTES);
@@ -273,7 +256,7 @@ static void print_run(const struct request *request, const struct run *run, cons
         if (record_to_json(&run_record, run, &text) == STATUS_OK)
             buf_text(&text, "\n");
     } else {
-        terminal_loopback(run, style, &text);
+        terminal_loopback(run, style_of_stdout(), &text);
         if (*path != '\0')
             buf_printf(&text, "\nArchive: %s\n", path);
     }

@@ -6,6 +6,7 @@
 
 #include "controller/command/command.h"
 #include "controller/command/options.h"
+#include "controller/command/style.h"
 #include "controller/report/archive.h"
 #include "controller/report/figures.h"
 #include "controller/report/terminal.h"
@@ -120,25 +121,6 @@ static enum exit_code draw(const struct archives *archives, const char *output)
     buf_done(&svg);
     free(runs);
     return status == STATUS_OK ? EXIT_MEASURED : complain(fault.text);
-}
-
-static bool is_set(const char *name)
-{
-    const char *value = getenv(name);
-
-    return value != NULL && value[0] != '\0';
-}
-
-/* What the terminal can show; a pipe or a file gets plain ASCII. */
-static struct terminal_style style_of_stdout(void)
-{
-    const char *term = getenv("TERM");
-    bool terminal = isatty(STDOUT_FILENO) == 1;
-
-    return (struct terminal_style){
-        .color = terminal && !is_set("NO_COLOR") && term != NULL && strcmp(term, "dumb") != 0,
-        .utf8 = false,
-    };
 }
 
 static enum exit_code tell(const struct archives *archives)
