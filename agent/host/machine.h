@@ -2,7 +2,7 @@
 #ifndef SONDE_HOST_MACHINE_H
 #define SONDE_HOST_MACHINE_H
 
-#include "proto/wire/result.h"
+#include "proto/wire/run.h"
 
 /* Fills name, os, os_release, arch, cpu, cpus, memory_bytes, libraries, limits and `interface` (the
  * loopback interface's name and MTU) of a host record; the rest is left as record_init makes it.

@@ -91,7 +91,7 @@ static void start_record(const struct plan *plan, struct wall now, struct run *r
 {
     uint8_t random[10];
 
-    record_init(&run_record, run);
+    run_init(run, RUN_LOOPBACK);
     digest_random(random, sizeof random);
     text_copy(run->schema, sizeof run->schema, RUN_SCHEMA);
     uuid7_format(now.ns / NS_PER_MS, random, run->id);
@@ -265,6 +265,6 @@ enum status run_loopback(const struct plan *plan, const struct run_watch *watch,
     wall_format((struct wall){ wall.ns + mono_between(start, mono_now()) }, out_run->finished);
     loopback_free(loopback);
     if (status != STATUS_OK)
-        record_done(&run_record, out_run);
+        run_done(out_run);
     return status;
 }

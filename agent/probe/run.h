@@ -5,7 +5,7 @@
 #define SONDE_PROBE_RUN_H
 
 #include "agent/probe/phase.h"
-#include "proto/wire/result.h"
+#include "proto/wire/run.h"
 
 /* How the owner looks in. All may be NULL. */
 struct run_watch {

@@ -5,7 +5,7 @@
 #include "agent/host/counters.h"
 #include "proto/base/buf.h"
 #include "proto/base/clock.h"
-#include "proto/wire/result.h"
+#include "proto/wire/run.h"
 
 #define COUNTERS_SCHEMA "sonde.counters/1"
 

@@ -253,7 +253,7 @@ static void print_run(const struct request *request, const struct run *run, cons
 
     buf_init(&text, LIMIT_JSON_BYTES);
     if (request->json) {
-        if (record_to_json(&run_record, run, &text) == STATUS_OK)
+        if (record_to_json(run_record_of(run->kind), run, &text) == STATUS_OK)
             buf_text(&text, "\n");
     } else {
         terminal_loopback(run, style_of_stdout(), &text);
@@ -317,7 +317,7 @@ static enum exit_code measure(const struct request *request, int argc, char **ar
     kept = keep_run(argv[0], request->output, &run, path);
     print_run(request, &run, path);
     code = outcome(request, &run);
-    record_done(&run_record, &run);
+    run_done(&run);
     return kept == EXIT_MEASURED ? code : kept;
 }
 

@@ -107,6 +107,7 @@ static enum status set_scalar(const struct field *field, enum field_type type, v
     case FIELD_INLINE:
     case FIELD_NAMED:
     case FIELD_PAIR:
+    case FIELD_POINT:
     case FIELD_WORD:
     case FIELD_LIST:
     case FIELD_MAP_INT:

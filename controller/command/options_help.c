@@ -83,6 +83,7 @@ static bool has_default(const struct field *field, const void *at)
     case FIELD_INLINE:
     case FIELD_NAMED:
     case FIELD_PAIR:
+    case FIELD_POINT:
     case FIELD_WORD:
     case FIELD_MAP_INT:
     case FIELD_MAP_TEXT:

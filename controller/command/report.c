@@ -77,7 +77,7 @@ static enum exit_code print_schema(void)
     enum exit_code code = EXIT_FAILED;
 
     buf_init(&text, OUTPUT_BYTES);
-    if (record_schema(&run_record, RUN_SCHEMA, &text) == STATUS_OK)
+    if (record_schema(run_record_of(RUN_LOOPBACK), RUN_SCHEMA, &text) == STATUS_OK)
         code = put_stdout(&text);
     else
         complain("the schema could not be made");
@@ -153,7 +153,7 @@ static enum exit_code report(const struct request *request)
     if (archives.bad == 0)
         code = request->output != NULL ? draw(&archives, request->output) : tell(&archives);
     for (size_t i = 0; i < archives.count; i++)
-        record_done(&run_record, &archives.runs[i]);
+        run_done(&archives.runs[i]);
     free(archives.runs);
     return code;
 }

@@ -61,7 +61,7 @@ struct contents {
 static enum status make_contents(const struct run *run, struct contents *contents,
                                  struct fault *fault)
 {
-    enum status status = record_to_json(&run_record, run, &contents->run);
+    enum status status = record_to_json(run_record_of(run->kind), run, &contents->run);
 
     if (status == STATUS_OK) {
         buf_text(&contents->run, "\n");
@@ -232,38 +232,38 @@ static enum status check_others(const struct place *place, const struct sums *su
     return status;
 }
 
-/* The schema's name alone: of a run that is refused, it says whether we could have known it. */
-struct head {
-    char schema[32];
-};
+/* Which table reads it: of another schema or an unknown kind, nothing else in it is the news. */
+static enum status find_record(const struct buf *bytes, const struct record **out_record,
+                               struct fault *fault)
+{
+    struct run head;
+    enum status status =
+        record_from_json(&run_head_record, buf_peek(bytes), bytes->length, &head, fault);
 
-static const struct field head_fields[] = {
-    { FIELD_AT(struct head, schema), .type = FIELD_TEXT, .size = sizeof(((struct head *)0)->schema),
-      .help = "name and version of the format" },
-};
-
-static const struct record head_record = { .name = "head",
-                                           .size = sizeof(struct head),
-                                           .fields = head_fields,
-                                           .count = RECORD_COUNT(head_fields) };
+    if (status != STATUS_OK)
+        return status;
+    if (strcmp(head.schema, RUN_SCHEMA) != 0)
+        return fault_set(fault, STATUS_UNSUPPORTED, "/schema: \"%s\" is not known; this is %s",
+                         head.schema, RUN_SCHEMA);
+    *out_record = run_record_of(head.kind);
+    if (*out_record == NULL)
+        return fault_set(fault, STATUS_UNSUPPORTED, "/kind: \"%s\" is not known to this version",
+                         run_kind_names[head.kind]);
+    return STATUS_OK;
+}
 
 static enum status parse_run(const struct buf *bytes, struct run *out_run, struct fault *fault)
 {
-    enum status status =
-        record_from_json(&run_record, buf_peek(bytes), bytes->length, out_run, fault);
-    struct head head;
+    const struct record *record;
+    enum status status = find_record(bytes, &record, fault);
 
-    if (status == STATUS_OK) {
-        status = validate_run(out_run, fault);
-        if (status != STATUS_OK)
-            record_done(&run_record, out_run);
+    if (status == STATUS_OK)
+        status = record_from_json(record, buf_peek(bytes), bytes->length, out_run, fault);
+    if (status != STATUS_OK)
         return status;
-    }
-    /* Of another version, what is missing or new in it is not the news. */
-    if (record_from_json(&head_record, buf_peek(bytes), bytes->length, &head, NULL) == STATUS_OK &&
-        strcmp(head.schema, RUN_SCHEMA) != 0)
-        status = fault_set(fault, STATUS_UNSUPPORTED, "/schema: \"%s\" is not known; this is %s",
-                           head.schema, RUN_SCHEMA);
+    status = validate_run(out_run, fault);
+    if (status != STATUS_OK)
+        run_done(out_run);
     return status;
 }
 

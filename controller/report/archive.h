@@ -3,7 +3,7 @@
 #define SONDE_REPORT_ARCHIVE_H
 
 #include "proto/base/buf.h"
-#include "proto/wire/result.h"
+#include "proto/wire/run.h"
 
 enum { ARCHIVE_NAME_SIZE = 96, ARCHIVE_PATH_SIZE = 4096 };
 

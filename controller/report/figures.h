@@ -3,7 +3,7 @@
 #define SONDE_REPORT_FIGURES_H
 
 #include "proto/base/buf.h"
-#include "proto/wire/result.h"
+#include "proto/wire/run.h"
 
 /* One SVG with a panel per run (and per engine in it): the grid of lost echoes, payload x window,
  * each cell with its repeats and pass or fail. Readable on light and dark pages, with text

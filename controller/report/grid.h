@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "proto/base/text.h"
-#include "proto/wire/result.h"
+#include "proto/wire/run.h"
 
 struct grid {
     const struct plan *plan;         /* borrowed, as the cases are */

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "proto/base/buf.h"
-#include "proto/wire/result.h"
+#include "proto/wire/run.h"
 
 struct terminal_style {
     bool color; /* ANSI colours */

@@ -73,10 +73,6 @@ static enum status check_head(const struct run *run, struct fault *fault)
     if (strcmp(run->schema, RUN_SCHEMA) != 0)
         return fault_set(fault, STATUS_UNSUPPORTED, "/schema: \"%s\" is not known; this is %s",
                          run->schema, RUN_SCHEMA);
-    if (run->kind != RUN_LOOPBACK && run->kind != RUN_PAIR)
-        return fault_set(fault, STATUS_UNSUPPORTED,
-                         "/kind: runs of kind \"%s\" are not known to this version",
-                         run_kind_names[run->kind]);
     if (!is_uuid7(run->id))
         return fault_set(fault, STATUS_CORRUPT, "/id: \"%s\" is no UUID of version 7", run->id);
     if (!is_sha256(run->tool.source_sha256))
@@ -111,13 +107,18 @@ static enum status check_cases(const struct run *run, struct fault *fault)
 
 enum status validate_run(const struct run *run, struct fault *fault)
 {
-    enum status status = record_check(&run_record, run, fault);
+    const struct record *record = run_record_of(run->kind);
+    enum status status;
 
+    if (record == NULL)
+        return fault_set(fault, STATUS_UNSUPPORTED,
+                         "/kind: runs of this kind are not known to this version");
+    status = record_check(record, run, fault);
     if (status == STATUS_OK)
         status = check_head(run, fault);
     if (status == STATUS_OK)
         status = check_hosts(run, fault);
     if (status == STATUS_OK)
-        status = check_cases(run, fault);
+        status = run->kind == RUN_BUFFERS ? validate_buffers(run, fault) : check_cases(run, fault);
     return status;
 }

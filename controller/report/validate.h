@@ -3,7 +3,7 @@
 #ifndef SONDE_REPORT_VALIDATE_H
 #define SONDE_REPORT_VALIDATE_H
 
-#include "proto/wire/result.h"
+#include "proto/wire/run.h"
 
 /* Checks the schema's name, the matrix (every cell of the plan once per repeat and engine, unless
  * interrupted), each leg's account, lost_to, evidence, lost_echoes, status against what was

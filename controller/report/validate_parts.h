@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "proto/wire/result.h"
+#include "proto/wire/run.h"
 
 enum { POINTER_SIZE = 160 };
 
@@ -32,5 +32,8 @@ enum status validate_rtt(const struct rtt *rtt, const char *at, struct fault *fa
 /* Every cell of the plan once per repeat and engine, in the plan's order, with its parameters;
  * cells may be missing from an interrupted run only. */
 enum status validate_matrix(const struct run *run, struct fault *fault) must_check;
+
+/* The cases of a run of kind "buffers": each stands at its place and its numbers add up. */
+enum status validate_buffers(const struct run *run, struct fault *fault) must_check;
 
 #endif

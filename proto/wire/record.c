@@ -21,6 +21,12 @@ bool record_is_present(const struct record *record, const void *object)
     return record->present == 0 || *((const bool *)object + record->present - 1);
 }
 
+bool field_applies(const struct field *field, const void *object)
+{
+    return field->when == 0 || *(const int *)(const void *)((const char *)object + field->when -
+                                                            1) == field->when_value;
+}
+
 void record_set_present(const struct record *record, void *object, bool present)
 {
     assert(present || record->present != 0);
@@ -51,6 +57,7 @@ static void init_field(const struct field *field, void *object)
     case FIELD_TEXT:
     case FIELD_ENUM:
     case FIELD_PAIR:
+    case FIELD_POINT:
     case FIELD_WORD:
     case FIELD_LIST:
     case FIELD_MAP_INT:
@@ -77,6 +84,8 @@ size_t field_element_size(const struct field *field)
         return sizeof(int);
     case FIELD_PAIR:
         return 2 * sizeof(int64_t);
+    case FIELD_POINT:
+        return 2 * sizeof(double);
     case FIELD_WORD:
         return sizeof(char *);
     case FIELD_NAMED:
@@ -170,6 +179,9 @@ void field_allowed_as(const struct field *field, enum field_type type, char *out
         break;
     case FIELD_PAIR:
         snprintf(out_text, size, "a pair of integers [a, b] from %lld up", (long long)field->min);
+        break;
+    case FIELD_POINT:
+        snprintf(out_text, size, "a pair of numbers [x, y]");
         break;
     case FIELD_WORD:
         snprintf(out_text, size, "UTF-8 text of at most %d bytes", LIMIT_COMMAND_WORD_BYTES);

@@ -30,6 +30,7 @@ enum field_type {
     FIELD_NAMED,    /* int64_t[name_count], each from `min` up or null, as an object with the names;
                        unknown names are ignored, missing ones become NONE_INT */
     FIELD_PAIR,     /* int64_t[2], each from `min` up, as [a, b]; only as element of a list */
+    FIELD_POINT,    /* double[2], finite, as [x, y]; only as element of a list */
     FIELD_WORD,     /* char *, owned; only as element of a list */
     FIELD_LIST,     /* struct list of up to `size` elements of type `of` */
     FIELD_MAP_INT,  /* struct list of struct map_item, as {key: number|null} */
@@ -56,6 +57,10 @@ struct field {
     const struct record *record; /* RECORD, INLINE, lists of records */
     const char *const *names;    /* ENUM and NAMED, and lists of them: `name_count` names */
     size_t name_count;
+    /* INLINE: the fields stand here only while the enum at offset when - 1 of this object, whose
+     * field comes before, is when_value. 0: always. So an object can be one of several. */
+    size_t when;
+    int when_value;
 };
 
 struct record {
@@ -107,6 +112,9 @@ void field_allowed(const struct field *field, char *out_text, size_t size);
 
 /* The same for a value of `type`, e.g. one element of a list. */
 void field_allowed_as(const struct field *field, enum field_type type, char *out_text, size_t size);
+
+/* True when an inline record's fields stand in this object (field.when). */
+bool field_applies(const struct field *field, const void *object);
 
 /* False when a record that can be null is null. record_set_present(false) needs one that can. */
 bool record_is_present(const struct record *record, const void *object);

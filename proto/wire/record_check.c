@@ -107,6 +107,13 @@ static enum status check_enum(struct check *check, const struct field *field, in
     return refuse(check, field, FIELD_ENUM, text);
 }
 
+static enum status check_point(struct check *check, const struct field *field, const double *point)
+{
+    if (isfinite(point[0]) && isfinite(point[1]))
+        return STATUS_OK;
+    return refuse(check, field, FIELD_POINT, "what is not finite");
+}
+
 static enum status check_element(struct check *check, const struct field *field, const void *at)
 {
     switch (field->of) {
@@ -120,6 +127,8 @@ static enum status check_element(struct check *check, const struct field *field,
         return check_record(check, field->record, at);
     case FIELD_PAIR:
         return check_pair(check, field, at);
+    case FIELD_POINT:
+        return check_point(check, field, at);
     case FIELD_NAMED:
         return check_named(check, field, at);
     case FIELD_WORD:
@@ -214,6 +223,7 @@ static enum status check_field(struct check *check, const struct field *field, c
         return check_map(check, at);
     case FIELD_BOOL:
     case FIELD_PAIR:
+    case FIELD_POINT:
     case FIELD_WORD:
         break;
     }
@@ -231,6 +241,8 @@ static enum status check_record(struct check *check, const struct record *record
         size_t back = check->place.length;
         enum status status;
 
+        if (!field_applies(field, object))
+            continue;
         if (field->type != FIELD_INLINE)
             place_enter(&check->place, field->name);
         status = check_field(check, field, object);

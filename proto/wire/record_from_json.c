@@ -243,6 +243,17 @@ static enum status read_pair(struct reader *reader, const struct field *field, j
     return STATUS_OK;
 }
 
+static enum status read_point(struct reader *reader, const struct field *field, json_t *json,
+                              double *point)
+{
+    if (!json_is_array(json) || json_array_size(json) != 2 ||
+        !json_is_number(json_array_get(json, 0)) || !json_is_number(json_array_get(json, 1)))
+        return refuse(reader, field, FIELD_POINT, json);
+    point[0] = json_number_value(json_array_get(json, 0));
+    point[1] = json_number_value(json_array_get(json, 1));
+    return STATUS_OK;
+}
+
 static enum status read_word(struct reader *reader, const struct field *field, json_t *json,
                              char **word)
 {
@@ -266,6 +277,8 @@ static enum status read_element(struct reader *reader, const struct field *field
         return read_enum(reader, field, json, at);
     case FIELD_PAIR:
         return read_pair(reader, field, json, at);
+    case FIELD_POINT:
+        return read_point(reader, field, json, at);
     case FIELD_WORD:
         return read_word(reader, field, json, at);
     case FIELD_NAMED:
@@ -346,6 +359,7 @@ static enum status read_value(struct reader *reader, const struct field *field, 
         return read_map(reader, field, json, at);
     case FIELD_INLINE:
     case FIELD_PAIR:
+    case FIELD_POINT:
     case FIELD_WORD:
         break;
     }
@@ -361,6 +375,8 @@ static enum status read_field(struct reader *reader, const struct field *field, 
     size_t back;
     enum status status;
 
+    if (!field_applies(field, object))
+        return STATUS_OK;
     if (field->type == FIELD_INLINE)
         return read_record(reader, field->record, json, at);
     value = json_object_get(json, field->name);

@@ -63,6 +63,7 @@ static json_t *map_of(const struct field *field, const struct list *map)
 static json_t *element_of(const struct field *field, const void *at)
 {
     const int64_t *pair = at;
+    const double *point = at;
 
     switch (field->of) {
     case FIELD_INT:
@@ -75,6 +76,8 @@ static json_t *element_of(const struct field *field, const void *at)
         return json_string(*(char *const *)at);
     case FIELD_PAIR:
         return json_pack("[I,I]", (json_int_t)pair[0], (json_int_t)pair[1]);
+    case FIELD_POINT:
+        return json_pack("[o,o]", real_of(point[0]), real_of(point[1]));
     case FIELD_NAMED:
         return named_of(field, at);
     case FIELD_RECORD:
@@ -137,6 +140,7 @@ static json_t *value_of(const struct field *field, const void *at)
         return map_of(field, at);
     case FIELD_INLINE:
     case FIELD_PAIR:
+    case FIELD_POINT:
     case FIELD_WORD:
         break;
     }
@@ -150,6 +154,8 @@ static void put_fields(json_t *json, const struct record *record, const void *ob
         const struct field *field = &record->fields[i];
         const void *at = (const char *)object + field->offset;
 
+        if (!field_applies(field, object))
+            continue;
         if (field->type == FIELD_INLINE)
             put_fields(json, field->record, at);
         else

@@ -85,6 +85,9 @@ static json_t *value_of(const struct field *field, enum field_type type)
     case FIELD_PAIR:
         return json_pack("{s:s,s:i,s:i,s:{s:s,s:I}}", "type", "array", "minItems", 2, "maxItems", 2,
                          "items", "type", "integer", "minimum", (json_int_t)field->min);
+    case FIELD_POINT:
+        return json_pack("{s:s,s:i,s:i,s:{s:s}}", "type", "array", "minItems", 2, "maxItems", 2,
+                         "items", "type", "number");
     case FIELD_LIST:
         return list_of(field);
     case FIELD_MAP_INT:
@@ -111,19 +114,56 @@ static json_t *field_of(const struct field *field)
     return schema;
 }
 
-static void put_fields(const struct record *record, json_t *properties, json_t *required)
+static void require(json_t *required, const char *name)
+{
+    if (json_array_append_new(required, must(json_string(name))) != 0)
+        abort();
+}
+
+static void put_fields(const struct record *record, json_t *properties, json_t *required,
+                       json_t *choices);
+
+/* The name of the enum that decides whether an inline record's fields stand in the object. */
+static const struct field *decider_of(const struct record *record, const struct field *field)
+{
+    for (size_t i = 0; i < record->count; i++) {
+        if (record->fields[i].offset == field->when - 1 && record->fields[i].type == FIELD_ENUM)
+            return &record->fields[i];
+    }
+    assert(false && "no field decides");
+    return NULL;
+}
+
+/* "If the decider has this value, then these keys are required." */
+static void put_choice(const struct record *record, const struct field *field, json_t *properties,
+                       json_t *choices)
+{
+    const struct field *decider = decider_of(record, field);
+    json_t *required = must(json_array());
+    json_t *choice;
+
+    put_fields(field->record, properties, required, choices);
+    choice = json_pack("{s:{s:{s:{s:s}}},s:{s:o}}", "if", "properties", decider->name, "const",
+                       decider->names[field->when_value], "then", "required", required);
+    if (json_array_append_new(choices, must(choice)) != 0)
+        abort();
+}
+
+static void put_fields(const struct record *record, json_t *properties, json_t *required,
+                       json_t *choices)
 {
     for (size_t i = 0; i < record->count; i++) {
         const struct field *field = &record->fields[i];
 
-        if (field->type == FIELD_INLINE) {
-            put_fields(field->record, properties, required);
-            continue;
+        if (field->type == FIELD_INLINE && field->when != 0) {
+            put_choice(record, field, properties, choices);
+        } else if (field->type == FIELD_INLINE) {
+            put_fields(field->record, properties, required, choices);
+        } else {
+            put(properties, field->name, field_of(field));
+            if ((field->flags & FIELD_OPTIONAL) == 0)
+                require(required, field->name);
         }
-        put(properties, field->name, field_of(field));
-        if ((field->flags & FIELD_OPTIONAL) == 0 &&
-            json_array_append_new(required, json_string(field->name)) != 0)
-            abort();
     }
 }
 
@@ -131,10 +171,16 @@ static json_t *schema_of(const struct record *record)
 {
     json_t *properties = must(json_object());
     json_t *required = must(json_array());
+    json_t *choices = must(json_array());
+    json_t *schema;
 
-    put_fields(record, properties, required);
-    return json_pack("{s:s,s:o,s:o}", "type", "object", "properties", properties, "required",
-                     required);
+    put_fields(record, properties, required, choices);
+    schema = must(json_pack("{s:s,s:o,s:o}", "type", "object", "properties", properties, "required",
+                            required));
+    if (json_array_size(choices) > 0)
+        put(schema, "allOf", json_incref(choices));
+    json_decref(choices);
+    return schema;
 }
 
 static int append(const char *bytes, size_t length, void *context)

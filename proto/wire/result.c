@@ -1,90 +1,13 @@
 /* Owns the tables of run.json: every key, its range and its meaning, once. */
 #include "proto/wire/result.h"
 
+#include "proto/wire/record_table.h"
+
 #include <stdio.h>
 
-const char *const run_kind_names[] = { "loopback", "buffers", "pair", "mtu" };
 const char *const case_status_names[] = { "pass", "fail", "error" };
 const char *const evidence_names[] = { "per-socket", "system-wide" };
-static const char *const host_role_names[] = { "local", "sender", "echo" };
 static const char *const rtt_clock_names[] = { "user", "kernel", "hardware" };
-
-/* The kinds of table entries that repeat. */
-#define COUNT(S, M, TEXT)                                                                          \
-    {                                                                                              \
-        FIELD_AT(S, M), .type = FIELD_INT, .max = COUNT_MAX, .help = (TEXT)                        \
-    }
-#define COUNT_AS(S, M, N, TEXT)                                                                    \
-    {                                                                                              \
-        FIELD_NAMED_AT(S, M, N), .type = FIELD_INT, .max = COUNT_MAX, .help = (TEXT)               \
-    }
-#define COUNT_OR_NULL(S, M, TEXT)                                                                  \
-    {                                                                                              \
-        FIELD_AT(S, M), .type = FIELD_INT, .flags = FIELD_NULLABLE, .max = COUNT_MAX,              \
-                        .help = (TEXT)                                                             \
-    }
-#define REAL(S, M, HIGH, TEXT)                                                                     \
-    {                                                                                              \
-        FIELD_AT(S, M), .type = FIELD_REAL, .real_max = (HIGH), .help = (TEXT)                     \
-    }
-#define REAL_OR_NULL(S, M, HIGH, TEXT)                                                             \
-    {                                                                                              \
-        FIELD_AT(S, M), .type = FIELD_REAL, .flags = FIELD_NULLABLE, .real_max = (HIGH),           \
-                        .help = (TEXT)                                                             \
-    }
-#define TEXT(S, M, HELP)                                                                           \
-    {                                                                                              \
-        FIELD_AT(S, M), .type = FIELD_TEXT, .size = sizeof(((S *)0)->M), .help = (HELP)            \
-    }
-#define TEXT_OR_NULL(S, M, HELP)                                                                   \
-    {                                                                                              \
-        FIELD_AT(S, M), .type = FIELD_TEXT, .flags = FIELD_NULLABLE, .size = sizeof(((S *)0)->M),  \
-                        .help = (HELP)                                                             \
-    }
-#define FLAG(S, M, TEXT)                                                                           \
-    {                                                                                              \
-        FIELD_AT(S, M), .type = FIELD_BOOL, .help = (TEXT)                                         \
-    }
-#define CHOICE(S, M, NAMES, N, TEXT)                                                               \
-    {                                                                                              \
-        FIELD_AT(S, M), .type = FIELD_ENUM, .names = (NAMES), .name_count = (N), .help = (TEXT)    \
-    }
-#define PART(S, M, R, TEXT)                                                                        \
-    {                                                                                              \
-        FIELD_AT(S, M), .type = FIELD_RECORD, .record = &(R), .help = (TEXT)                       \
-    }
-#define PART_OR_NULL(S, M, R, TEXT)                                                                \
-    {                                                                                              \
-        FIELD_AT(S, M), .type = FIELD_RECORD, .flags = FIELD_NULLABLE, .record = &(R),             \
-                        .help = (TEXT)                                                             \
-    }
-#define PARTS(S, M, R, CAP, TEXT)                                                                  \
-    {                                                                                              \
-        FIELD_AT(S, M), .type = FIELD_LIST, .of = FIELD_RECORD, .record = &(R), .size = (CAP),     \
-                        .help = (TEXT)                                                             \
-    }
-#define COUNTERS(S, M, TEXT)                                                                       \
-    {                                                                                              \
-        FIELD_AT(S, M), .type = FIELD_NAMED, .names = counter_names, .name_count = COUNTER_COUNT,  \
-                        .help = (TEXT)                                                             \
-    }
-#define WORDS(S, M, CAP, TEXT)                                                                     \
-    {                                                                                              \
-        FIELD_AT(S, M), .type = FIELD_LIST, .of = FIELD_WORD, .size = (CAP), .help = (TEXT)        \
-    }
-#define MAP(S, M, TYPE, TEXT)                                                                      \
-    {                                                                                              \
-        FIELD_AT(S, M), .type = (TYPE), .help = (TEXT)                                             \
-    }
-#define RECORD(S, FIELDS)                                                                          \
-    {                                                                                              \
-        .name = #S, .size = sizeof(struct S), .fields = (FIELDS), .count = RECORD_COUNT(FIELDS)    \
-    }
-#define RECORD_OR_NULL(S, FIELDS)                                                                  \
-    {                                                                                              \
-        .name = #S, .size = sizeof(struct S), .fields = (FIELDS), .count = RECORD_COUNT(FIELDS),   \
-        .present = offsetof(struct S, present) + 1                                                 \
-    }
 
 static const struct field grant_fields[] = {
     COUNT(struct grant, asked, "asked for, bytes"),
@@ -93,7 +16,7 @@ static const struct field grant_fields[] = {
       .size = sizeof(((struct grant *)0)->limit),
       .help = "the limit that capped it (a key of the host's limits), or null" },
 };
-static const struct record grant_record = RECORD(grant, grant_fields);
+const struct record grant_record = RECORD(grant, grant_fields);
 
 static const struct field refused_fields[] = {
     COUNT_AS(struct refused, eagain, "EAGAIN", "send buffer full"),
@@ -103,7 +26,7 @@ static const struct field refused_fields[] = {
     COUNT_AS(struct refused, econnrefused, "ECONNREFUSED", "nobody listens there"),
     COUNT(struct refused, other, "any other error"),
 };
-static const struct record refused_record = RECORD(refused, refused_fields);
+const struct record refused_record = RECORD(refused, refused_fields);
 
 static const struct field lost_to_fields[] = {
     COUNT(struct lost_to, receive_buffer, "the receiving socket's buffer was full"),
@@ -204,79 +127,6 @@ static const struct field case_result_fields[] = {
                  "round-trip time less the echo role's residence, ns"),
 };
 const struct record case_result_record = RECORD(case_result, case_result_fields);
-
-static const struct field idle_counters_fields[] = {
-    REAL(struct idle_counters, seconds, 86400, "length of the idle interval"),
-    COUNTERS(struct idle_counters, delta, "differences over it: the machine's own noise"),
-};
-static const struct record idle_counters_record = RECORD(idle_counters, idle_counters_fields);
-
-static const struct field host_counters_fields[] = {
-    COUNTERS(struct host_counters, before, "before the first case"),
-    COUNTERS(struct host_counters, after, "after the last case"),
-    COUNTERS(struct host_counters, delta, "after - before; null where unavailable or reset"),
-    WORDS(struct host_counters, reset, COUNTER_COUNT, "counters that went backwards"),
-    PART(struct host_counters, idle, idle_counters_record, "the idle interval"),
-    MAP(struct host_counters, unavailable, FIELD_MAP_TEXT, "counters that this system lacks: why"),
-};
-static const struct record host_counters_record = RECORD(host_counters, host_counters_fields);
-
-static const struct field host_interface_fields[] = {
-    TEXT(struct host_interface, name, "interface of the measurement"),
-    { FIELD_AT(struct host_interface, mtu), .type = FIELD_INT, .flags = FIELD_NULLABLE,
-      .max = INT32_MAX, .help = "bytes" },
-};
-static const struct record host_interface_record = RECORD(host_interface, host_interface_fields);
-
-static const struct field host_fields[] = {
-    TEXT(struct host, name, "host name"),
-    CHOICE(struct host, role, host_role_names, HOST_ROLE_COUNT, "its part in the run"),
-    TEXT(struct host, os, "Linux or macOS"),
-    TEXT(struct host, os_release, "kernel release"),
-    TEXT(struct host, arch, "machine architecture"),
-    TEXT(struct host, cpu, "processor"),
-    COUNT_OR_NULL(struct host, cpus, "processors on line"),
-    COUNT_OR_NULL(struct host, memory_bytes, "memory"),
-    MAP(struct host, libraries, FIELD_MAP_TEXT, "versions of the libraries in use"),
-    MAP(struct host, limits, FIELD_MAP_INT, "limits of the system, before the run"),
-    FLAG(struct host, limits_unchanged, "the limits were the same after the run"),
-    PART(struct host, interface, host_interface_record, "interface of the measurement"),
-    PART(struct host, counters, host_counters_record, "kernel counters around the whole run"),
-};
-const struct record host_record = RECORD(host, host_fields);
-
-static const struct field tool_fields[] = {
-    TEXT(struct tool, name, "the program"),
-    TEXT(struct tool, version, "its version"),
-    TEXT(struct tool, source_sha256, "SHA-256 over the sources it was built from"),
-};
-static const struct record tool_record = RECORD(tool, tool_fields);
-
-static const struct field run_fields[] = {
-    TEXT(struct run, schema, RUN_SCHEMA),
-    TEXT(struct run, id, "UUID, version 7"),
-    CHOICE(struct run, kind, run_kind_names, RUN_KIND_COUNT, "what was run"),
-    PART(struct run, tool, tool_record, "what measured"),
-    WORDS(struct run, command, LIMIT_COMMAND_WORDS, "its command line"),
-    TEXT(struct run, started, "RFC 3339 UTC"),
-    TEXT(struct run, finished, "RFC 3339 UTC"),
-    FLAG(struct run, interrupted, "stopped early; the matrix may be incomplete"),
-    PARTS(struct run, hosts, host_record, LIMIT_HOSTS, "the sender first"),
-    PART(struct run, plan, plan_record, "the parameters as asked"),
-    PARTS(struct run, cases, case_result_record, LIMIT_CASES, "what was measured"),
-};
-const struct record run_record = RECORD(run, run_fields);
-
-void uuid7_format(int64_t unix_ms, const uint8_t random[10], char out_text[40])
-{
-    uint64_t ms = (uint64_t)unix_ms;
-
-    snprintf(out_text, 40, "%08x-%04x-7%01x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
-             (unsigned)(ms >> 16 & 0xffffffff), (unsigned)(ms & 0xffff), random[0] & 0x0fU,
-             (unsigned)random[1], (random[2] & 0x3fU) | 0x80U, (unsigned)random[3],
-             (unsigned)random[4], (unsigned)random[5], (unsigned)random[6], (unsigned)random[7],
-             (unsigned)random[8], (unsigned)random[9]);
-}
 
 static int64_t total(const int64_t *counts, size_t count)
 {

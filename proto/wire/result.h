@@ -1,4 +1,5 @@
-/* What was measured: run.json as structs (docs/archive.md says what each number means). */
+/* What was measured in one case between a sender and an echo role (docs/archive.md says what each
+ * number means). */
 #ifndef SONDE_WIRE_RESULT_H
 #define SONDE_WIRE_RESULT_H
 
@@ -6,15 +7,10 @@
 #include "proto/wire/counters.h"
 #include "proto/wire/record.h"
 
-#define RUN_SCHEMA "sonde.run/1"
-
-enum run_kind { RUN_LOOPBACK, RUN_BUFFERS, RUN_PAIR, RUN_MTU, RUN_KIND_COUNT };
-enum host_role { HOST_LOCAL, HOST_SENDER, HOST_ECHO, HOST_ROLE_COUNT };
 enum case_status { CASE_PASS, CASE_FAIL, CASE_ERROR, CASE_STATUS_COUNT };
 enum evidence { EVIDENCE_PER_SOCKET, EVIDENCE_SYSTEM_WIDE, EVIDENCE_COUNT };
 enum rtt_clock { RTT_CLOCK_USER, RTT_CLOCK_KERNEL, RTT_CLOCK_HARDWARE, RTT_CLOCK_COUNT };
 
-extern const char *const run_kind_names[];
 extern const char *const case_status_names[];
 extern const char *const evidence_names[];
 
@@ -95,62 +91,11 @@ struct case_result {
     struct rtt rtt_ns;
 };
 
-struct idle_counters {
-    double seconds;
-    struct counters delta;
-};
-
-struct host_counters {
-    struct counters before, after, delta;
-    struct list reset; /* of char *: names of counters */
-    struct idle_counters idle;
-    struct list unavailable; /* map of text: counter, reason */
-};
-
-struct host_interface {
-    char name[64];
-    int64_t mtu;
-};
-
-struct host {
-    char name[256];
-    enum host_role role;
-    char os[64], os_release[128], arch[64], cpu[128];
-    int64_t cpus, memory_bytes;
-    struct list libraries; /* map of text: name, version */
-    struct list limits;    /* map of int */
-    bool limits_unchanged;
-    struct host_interface interface;
-    struct host_counters counters;
-};
-
-struct tool {
-    char name[32];
-    char version[32];
-    char source_sha256[65];
-};
-
-struct run {
-    char schema[32];
-    char id[40]; /* UUID version 7 */
-    enum run_kind kind;
-    struct tool tool;
-    struct list command;            /* of char * */
-    char started[32], finished[32]; /* RFC 3339 UTC */
-    bool interrupted;
-    struct list hosts; /* of struct host; 0 is the sender or the only one */
-    struct plan plan;
-    struct list cases; /* of struct case_result */
-};
-
+extern const struct record grant_record;
+extern const struct record refused_record;
 extern const struct record leg_record;
 extern const struct record phase_record;
 extern const struct record case_result_record;
-extern const struct record host_record;
-extern const struct record run_record;
-
-/* A UUID of version 7 (RFC 9562) from a wall time and 10 random bytes. */
-void uuid7_format(int64_t unix_ms, const uint8_t random[10], char out_text[40]);
 
 /* The sum of a leg's refusals and of its places; stops at INT64_MAX, as an archive may say
  * anything. */

@@ -64,15 +64,15 @@ static void write_and_read(const struct run *run)
 
     buf_init(&one, TEXT_BYTES);
     buf_init(&two, TEXT_BYTES);
-    if (record_to_json(&run_record, run, &one) == STATUS_OK) {
-        status = record_from_json(&run_record, one.data, one.length, &again, NULL);
+    if (record_to_json(run_record_of(RUN_LOOPBACK), run, &one) == STATUS_OK) {
+        status = record_from_json(run_record_of(RUN_LOOPBACK), one.data, one.length, &again, NULL);
         assert(status == STATUS_OK);
         status = validate_run(&again, NULL);
         assert(status == STATUS_OK);
-        status = record_to_json(&run_record, &again, &two);
+        status = record_to_json(run_record_of(RUN_LOOPBACK), &again, &two);
         assert(status == STATUS_OK);
         assert(one.length == two.length && memcmp(one.data, two.data, one.length) == 0);
-        record_done(&run_record, &again);
+        run_done(&again);
     }
     buf_done(&one);
     buf_done(&two);
@@ -104,7 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size > 0)
         memcpy(text, data, size);
     read_sums(text, size);
-    if (record_from_json(&run_record, text, size, &run, &fault) != STATUS_OK) {
+    if (record_from_json(run_record_of(RUN_LOOPBACK), text, size, &run, &fault) != STATUS_OK) {
         assert(fault.text[0] == '/');
     } else if (validate_run(&run, &fault) != STATUS_OK) {
         assert(fault.text[0] == '/' && strchr(fault.text, '\n') == NULL);
@@ -114,7 +114,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         tell(&run);
         write_and_read(&run);
     }
-    record_done(&run_record, &run);
+    run_done(&run);
     free(text);
     return 0;
 }

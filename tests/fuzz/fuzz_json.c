@@ -8,7 +8,7 @@
 #include "proto/wire/json_place.h"
 #include "proto/wire/limits.h"
 #include "proto/wire/record_json.h"
-#include "proto/wire/result.h"
+#include "proto/wire/run.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -21,10 +21,10 @@ static void must(int holds)
 /* Writes the run and frees it. */
 static void write_run(struct run *run, struct buf *out_text)
 {
-    must(record_check(&run_record, run, NULL) == STATUS_OK);
+    must(record_check(run_record_of(RUN_LOOPBACK), run, NULL) == STATUS_OK);
     buf_init(out_text, LIMIT_JSON_BYTES);
-    must(record_to_json(&run_record, run, out_text) == STATUS_OK);
-    record_done(&run_record, run);
+    must(record_to_json(run_record_of(RUN_LOOPBACK), run, out_text) == STATUS_OK);
+    run_done(run);
 }
 
 static void check_run(struct run *run)
@@ -33,7 +33,7 @@ static void check_run(struct run *run)
     struct run back;
 
     write_run(run, &once);
-    must(record_from_json(&run_record, once.data, once.length, &back, NULL) == STATUS_OK);
+    must(record_from_json(run_record_of(RUN_LOOPBACK), once.data, once.length, &back, NULL) == STATUS_OK);
     write_run(&back, &twice);
     must(once.length == twice.length && memcmp(once.data, twice.data, once.length) == 0);
     buf_done(&once);
@@ -56,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct fault form = { "" }, fault = { "" };
     enum status formed = json_check_form(text, size, &form);
     struct run run, fresh;
-    enum status status = record_from_json(&run_record, text, size, &run, &fault);
+    enum status status = record_from_json(run_record_of(RUN_LOOPBACK), text, size, &run, &fault);
 
     check_place(text, size);
     must(formed == STATUS_OK || (status == formed && strcmp(form.text, fault.text) == 0));
@@ -65,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     must(fault.text[0] == '/');
-    record_init(&run_record, &fresh);
+    run_init(&fresh, RUN_LOOPBACK);
     must(memcmp(&run, &fresh, sizeof run) == 0);
     return 0;
 }

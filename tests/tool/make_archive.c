@@ -73,7 +73,7 @@ int main(int argc, char **argv)
     status = archive_prepare(argv[1], &fault);
     if (status == STATUS_OK)
         status = archive_write(argv[1], &run, path, &fault);
-    record_done(&run_record, &run);
+    run_done(&run);
     if (status != STATUS_OK) {
         fprintf(stderr, "make_archive: %s\n", fault.text);
         return 1;

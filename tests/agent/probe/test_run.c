@@ -109,7 +109,7 @@ static void measures_the_whole_plan(void **state)
     assert_true(host->limits_unchanged);
     assert_true(host->counters.idle.seconds >= 0.15);
     assert_true(strcmp(run.started, run.finished) <= 0);
-    record_done(&run_record, &run);
+    run_done(&run);
 }
 
 /* What was sent is in the kernel's own count, in the same interval. */
@@ -127,7 +127,7 @@ static void counts_with_the_kernel(void **state)
     if (delta->value[UDP_SENT] != NONE_INT)
         assert_true(delta->value[UDP_SENT] >=
                     result->phases.measure.forward.sent + result->phases.measure.reverse.sent);
-    record_done(&run_record, &run);
+    run_done(&run);
 }
 
 static void keeps_what_it_has_when_it_is_to_finish(void **state)
@@ -139,7 +139,7 @@ static void keeps_what_it_has_when_it_is_to_finish(void **state)
     measure(&owner, &run);
     assert_int_equal(run.cases.count, 2);
     assert_true(run.interrupted);
-    record_done(&run_record, &run);
+    run_done(&run);
 }
 
 static void is_whole_when_told_to_finish_in_the_last_case(void **state)
@@ -151,7 +151,7 @@ static void is_whole_when_told_to_finish_in_the_last_case(void **state)
     measure(&owner, &run);
     assert_int_equal(run.cases.count, 4);
     assert_false(run.interrupted);
-    record_done(&run_record, &run);
+    run_done(&run);
 }
 
 static void leaves_out_the_case_that_was_stopped(void **state)
@@ -164,7 +164,7 @@ static void leaves_out_the_case_that_was_stopped(void **state)
     assert_int_equal(run.cases.count, 2);
     assert_true(run.interrupted);
     assert_true(owner.begun == 3 && owner.ended == 2);
-    record_done(&run_record, &run);
+    run_done(&run);
 }
 
 static void measures_nothing_when_told_to_finish_before(void **state)
@@ -177,7 +177,7 @@ static void measures_nothing_when_told_to_finish_before(void **state)
     assert_int_equal(run.cases.count, 0);
     assert_int_equal(owner.begun, 0);
     assert_true(run.interrupted);
-    record_done(&run_record, &run);
+    run_done(&run);
 }
 
 static void plans_the_seeds_matrix(void **state)

@@ -269,7 +269,7 @@ void make_run(const struct make_shape *shape, struct run *out_run)
     const uint8_t random[10] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, shape->id };
     size_t cells;
 
-    record_init(&run_record, out_run);
+    run_init(out_run, RUN_LOOPBACK);
     set_text(out_run->schema, sizeof out_run->schema, RUN_SCHEMA);
     uuid7_format(INT64_C(1796064250000), random, out_run->id);
     out_run->kind = RUN_LOOPBACK;

@@ -2,7 +2,7 @@
 #ifndef SONDE_TEST_MAKE_RUN_H
 #define SONDE_TEST_MAKE_RUN_H
 
-#include "proto/wire/result.h"
+#include "proto/wire/run.h"
 
 enum { MAKE_ENGINES_MAX = 3 };
 

@@ -48,7 +48,7 @@ static int set_up(void **state)
     make_run(&shape, &run);
     if (archive_write(room->parent, &run, room->archive, &fault) != STATUS_OK)
         fail_msg("%s", fault.text);
-    record_done(&run_record, &run);
+    run_done(&run);
     *state = room;
     return 0;
 }
@@ -133,16 +133,16 @@ static void it_reads_back_as_it_was(void **state)
     make_run(&shape, &made);
     buf_init(&one, JSON_BYTES);
     buf_init(&two, JSON_BYTES);
-    assert_int_equal(record_to_json(&run_record, &made, &one), STATUS_OK);
+    assert_int_equal(record_to_json(run_record_of(RUN_LOOPBACK), &made, &one), STATUS_OK);
     if (archive_read(room->archive, &read, &fault) != STATUS_OK)
         fail_msg("%s", fault.text);
-    assert_int_equal(record_to_json(&run_record, &read, &two), STATUS_OK);
+    assert_int_equal(record_to_json(run_record_of(RUN_LOOPBACK), &read, &two), STATUS_OK);
     assert_string_equal(buf_peek(&one), buf_peek(&two));
-    record_done(&run_record, &read);
+    run_done(&read);
     in_archive(room, "run.json", path);
     assert_int_equal(archive_read(path, &read, &fault), STATUS_OK);
-    record_done(&run_record, &read);
-    record_done(&run_record, &made);
+    run_done(&read);
+    run_done(&made);
     buf_done(&one);
     buf_done(&two);
 }
@@ -158,7 +158,7 @@ static void the_same_run_is_not_written_over(void **state)
     make_run(&shape, &run);
     assert_int_equal(archive_write(room->parent, &run, path, &fault), STATUS_EXISTS);
     assert_string_equal(path, "untouched");
-    record_done(&run_record, &run);
+    run_done(&run);
 }
 
 static void a_run_that_does_not_add_up_is_not_written(void **state)
@@ -177,7 +177,7 @@ static void a_run_that_does_not_add_up_is_not_written(void **state)
     assert_memory_equal(fault.text, "/cases/0/phases/measure/forward/sent: ", 38);
     snprintf(path, sizeof path, "%s/20261130T184410Z-loopback-07080977", room->parent);
     assert_int_not_equal(stat(path, &facts), 0);
-    record_done(&run_record, &run);
+    run_done(&run);
 }
 
 static void preparing_makes_the_folder_or_says_why_not(void **state)
@@ -241,7 +241,7 @@ static void sums_that_are_missing_or_wrong_are_refused(void **state)
     REFUSED(room->archive, "SHA256SUMS: ", "No such file");
     in_archive(room, "run.json", path);
     assert_int_equal(archive_read(path, &run, NULL), STATUS_OK); /* alone it needs no sums */
-    record_done(&run_record, &run);
+    run_done(&run);
     buf_done(&line);
     buf_done(&sums);
 }

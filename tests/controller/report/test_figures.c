@@ -61,7 +61,7 @@ static void the_seed_has_a_cell_for_each_payload_and_window(void **state)
     assert_int_equal(count_of(svg.data, ">window 64</text>"), 1);
     assert_int_equal(count_of(svg.data, "36 pass, 18 fail; 9,471 echoes lost"), 2);
     buf_done(&svg);
-    record_done(&run_record, &run);
+    run_done(&run);
 }
 
 static void there_is_a_panel_for_each_run_and_engine(void **state)
@@ -80,8 +80,8 @@ static void there_is_a_panel_for_each_run_and_engine(void **state)
     assert_int_equal(count_of(svg.data, "class=\"panel\""), 3);
     assert_int_equal(count_of(svg.data, ">other \xc2\xb7 engine single</text>"), 1);
     buf_done(&svg);
-    record_done(&run_record, &one);
-    record_done(&run_record, &two);
+    run_done(&one);
+    run_done(&two);
 }
 
 static void lose_more(struct run *run, size_t index, int64_t more)
@@ -127,7 +127,7 @@ static void cells_say_what_their_repeats_differ_in(void **state)
     assert_non_null(strstr(svg.data, "interrupted"));
     assert_non_null(strstr(svg.data, "not reached"));
     buf_done(&svg);
-    record_done(&run_record, &run);
+    run_done(&run);
 }
 
 static int number_behind(const char *text, const char *name)
@@ -188,8 +188,8 @@ static void small_and_large_figures_keep_text_on_the_page(void **state)
     draw(both, 2, &svg);
     check_texts_stay_inside(svg.data);
     buf_done(&svg);
-    record_done(&run_record, &one);
-    record_done(&run_record, &large);
+    run_done(&one);
+    run_done(&large);
 }
 
 static void hostile_names_stay_text(void **state)
@@ -212,7 +212,7 @@ static void hostile_names_stay_text(void **state)
         assert_null(strstr(svg.data, "\xe2\x80\xae"));
         assert_null(strchr(svg.data, '\x01'));
         buf_done(&svg);
-        record_done(&run_record, &run);
+        run_done(&run);
     }
 }
 

@@ -36,7 +36,7 @@ static void every_case_is_in_its_cell(void **state)
     assert_int_equal(cells, 36);
     assert_int_equal(cases, 108);
     grid_done(&grid);
-    record_done(&run_record, &run);
+    run_done(&run);
 }
 
 static void a_cell_counts_its_repeats(void **state)
@@ -74,7 +74,7 @@ static void a_cell_counts_its_repeats(void **state)
     assert_int_equal(cell.passed, 2);
     assert_null(cell.reason);
     grid_done(&grid);
-    record_done(&run_record, &run);
+    run_done(&run);
 }
 
 static void what_an_interrupted_run_lacks_is_not_there(void **state)
@@ -95,7 +95,7 @@ static void what_an_interrupted_run_lacks_is_not_there(void **state)
     assert_int_equal(cell.failed, 1);
     assert_null(grid_case(&grid, (struct cell_at){ 0, 5, 2 }, 1));
     grid_done(&grid);
-    record_done(&run_record, &run);
+    run_done(&run);
 }
 
 static void sums_stop_at_the_largest_number(void **state)

@@ -78,7 +78,7 @@ static void the_seed_on_linux(void **state)
     (void)state;
     make_run(&shape, &run);
     expect_golden(&run, "seed_linux.txt");
-    record_done(&run_record, &run);
+    run_done(&run);
 }
 
 static void two_engines_on_macos(void **state)
@@ -93,7 +93,7 @@ static void two_engines_on_macos(void **state)
     shape.rcvbuf_limit = 8 << 20;
     make_run(&shape, &run);
     expect_golden(&run, "engines_macos.txt");
-    record_done(&run_record, &run);
+    run_done(&run);
 }
 
 static void nothing_lost(void **state)
@@ -106,7 +106,7 @@ static void nothing_lost(void **state)
     shape.windows = windows;
     make_run(&shape, &run);
     expect_golden(&run, "pass.txt");
-    record_done(&run_record, &run);
+    run_done(&run);
 }
 
 static void a_capped_buffer_in_the_split_model(void **state)
@@ -119,7 +119,7 @@ static void a_capped_buffer_in_the_split_model(void **state)
     shape.rcvbuf_limit = 212992;
     make_run(&shape, &run);
     expect_golden(&run, "capped_split.txt");
-    record_done(&run_record, &run);
+    run_done(&run);
 }
 
 /* Loses on the way back, refuses, is late, and drops after the first burst. */
@@ -171,7 +171,7 @@ static void a_run_with_everything_wrong(void **state)
     counters->delta.value[IP_FRAGMENTED] += 3;
     make_host_at(&run, 0)->limits_unchanged = false;
     expect_golden(&run, "everything.txt");
-    record_done(&run_record, &run);
+    run_done(&run);
 }
 
 static void a_large_matrix_stays_within_the_page(void **state)
@@ -193,7 +193,7 @@ static void a_large_matrix_stays_within_the_page(void **state)
     check_lines(text.data, COLUMNS);
     assert_true(text.length < 40000);
     buf_done(&text);
-    record_done(&run_record, &run);
+    run_done(&run);
 }
 
 static void colours_and_utf8_only_when_asked_for(void **state)
@@ -215,7 +215,7 @@ static void colours_and_utf8_only_when_asked_for(void **state)
     assert_non_null(strstr(text.data, "\x1b[1;31m520 x2 FAIL\x1b[0m"));
     assert_non_null(strstr(text.data, "\x1b[32mpass\x1b[0m"));
     buf_done(&text);
-    record_done(&run_record, &run);
+    run_done(&run);
 }
 
 static void huge_counts_do_not_break_it(void **state)
@@ -236,7 +236,7 @@ static void huge_counts_do_not_break_it(void **state)
     tell(&run, plain, &text);
     assert_non_null(strstr(text.data, "9,223,372,036,854,775,807"));
     buf_done(&text);
-    record_done(&run_record, &run);
+    run_done(&run);
 }
 
 static void advice_is_what_holds_the_burst(void **state)
@@ -254,14 +254,14 @@ static void advice_is_what_holds_the_burst(void **state)
     assert_non_null(
         strstr(text.data, "--payload 8192 --window 64 --clients 16 --rcvbuf 11359574\n"));
     buf_done(&text);
-    record_done(&run_record, &run);
+    run_done(&run);
     shape.rcvbuf_limit = 64 << 20;
     make_run(&shape, &run);
     tell(&run, plain, &text);
     assert_null(strstr(text.data, "sysctl"));
     assert_non_null(strstr(text.data, "--rcvbuf 11359574\n"));
     buf_done(&text);
-    record_done(&run_record, &run);
+    run_done(&run);
 }
 
 int main(void)

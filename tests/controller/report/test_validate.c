@@ -303,7 +303,7 @@ static void a_broken_rule_is_found_at_its_place(void **state)
     if (strncmp(fault.text, rule->place, length) != 0 || fault.text[length] != ':')
         fail_msg("%s: expected %s, got \"%s\"", rule->name, rule->place, fault.text);
     assert_null(strchr(fault.text, '\n'));
-    record_done(&run_record, &run);
+    run_done(&run);
 }
 
 static void expect_valid(const struct make_shape *shape, void (*change)(struct run *run))
@@ -316,7 +316,7 @@ static void expect_valid(const struct make_shape *shape, void (*change)(struct r
         change(&run);
     if (validate_run(&run, &fault) != STATUS_OK)
         fail_msg("%s", fault.text);
-    record_done(&run_record, &run);
+    run_done(&run);
 }
 
 static void the_seed_matrix_is_valid(void **state)
@@ -424,7 +424,7 @@ static void split_and_open_loops_predict_nothing(void **state)
     make_case_at(&run, FAILED)->first_burst.predicted_lost = 520;
     assert_int_equal(validate_run(&run, &fault), STATUS_CORRUPT);
     assert_non_null(strstr(fault.text, "/cases/3/first_burst/predicted_lost: must be null"));
-    record_done(&run_record, &run);
+    run_done(&run);
 }
 
 static void a_leg_alone_names_the_pointer_it_was_given(void **state)

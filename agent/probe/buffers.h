@@ -1,0 +1,31 @@
+/* A whole run of buffer experiments on this machine: a plan goes in, a record comes out. */
+#ifndef SONDE_PROBE_BUFFERS_H
+#define SONDE_PROBE_BUFFERS_H
+
+#include <stdatomic.h>
+
+#include "proto/wire/run.h"
+
+/* How the owner looks in. All may be NULL. */
+struct buffers_watch {
+    void *context;
+    void (*begin)(void *context, size_t index, size_t count, const char *label);
+    void (*tick)(void *context); /* now and then */
+    void (*end)(void *context, const struct experiment_result *result);
+    const atomic_bool *finish; /* set: the running case is the last */
+    const atomic_bool *stop;   /* set: end at once, without the running case */
+};
+
+/* As run_loopback, for the experiments of a plan that buffers_plan_check accepts. An experiment
+ * that fails is in the run with its error; the others go on. */
+enum status run_buffers(const struct buffers_plan *plan, const struct buffers_watch *watch,
+                        struct run *out_run, struct fault *fault) must_check;
+
+/* How many cases the plan unfolds to, and how long they take at most, in seconds. */
+size_t buffers_case_count(const struct buffers_plan *plan);
+double buffers_seconds(const struct buffers_plan *plan);
+
+/* The plan of seed B. The caller's; record_done frees it. */
+void run_default_buffers_plan(struct buffers_plan *out_plan);
+
+#endif
