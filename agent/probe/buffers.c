@@ -51,6 +51,21 @@ void run_default_buffers_plan(struct buffers_plan *out_plan)
     out_plan->idle_s = 3;
 }
 
+double buffers_seconds(const struct buffers_plan *plan)
+{
+    size_t count = buffers_plan_case_count(plan);
+    double seconds = BUFFERS_LISTEN_S;
+
+    for (size_t i = 0; i < count; i++) {
+        struct experiment_result one;
+
+        buffers_plan_case(plan, i, &one);
+        seconds += buffers_case_seconds(plan, &one);
+        record_done(&experiment_result_record, &one);
+    }
+    return seconds;
+}
+
 static void copy_plan(const struct buffers_plan *plan, struct buffers_plan *out_plan)
 {
     *out_plan = *plan;
@@ -67,40 +82,38 @@ static void copy_plan(const struct buffers_plan *plan, struct buffers_plan *out_
 
 /* A run while it is measured. */
 struct running {
-    enum family family;
+    const struct buffers_plan *plan;
     const struct buffers_watch *watch;
     struct host *host;
 };
 
-static enum status measure_rung(const struct running *running, const struct buffers_case *one,
-                                struct ladder_result *result, struct fault *fault)
+static enum status measure_rung(const struct running *running, struct ladder_result *result,
+                                struct fault *fault)
 {
-    fault->text[0] = '\0';
-    ladder_step(running->family, one->side, one->asked, result, fault);
+    ladder_step(running->plan->family, result->buffer, result->asked, result, fault);
     return result->granted == NONE_INT ? STATUS_NO_RESOURCE : STATUS_OK;
 }
 
-static enum status measure_hold(const struct running *running, const struct buffers_case *one,
-                                struct hold_result *result, struct fault *fault)
+static enum status measure_hold(const struct running *running, struct hold_result *result,
+                                struct fault *fault)
 {
-    const struct hold_order order = { .family = running->family,
-                                      .payload = one->payload,
-                                      .rcvbuf = one->rcvbuf,
-                                      .sends = one->sends };
+    const struct hold_order order = { .family = running->plan->family,
+                                      .payload = result->payload,
+                                      .rcvbuf = result->rcvbuf.asked,
+                                      .sends = running->plan->sends };
 
     return hold_measure(&order, result, fault);
 }
 
 static enum status measure_slow_reader(const struct running *running,
-                                       const struct buffers_case *one,
                                        struct slow_reader_result *result, struct fault *fault)
 {
-    const struct slow_reader_order order = { .family = running->family,
-                                             .payload = one->payload,
-                                             .sends = one->sends,
-                                             .read_ns = one->read_ns,
-                                             .interval_ns = one->interval_ns,
-                                             .rcvbuf = one->rcvbuf,
+    const struct slow_reader_order order = { .family = running->plan->family,
+                                             .payload = result->payload,
+                                             .sends = running->plan->slow_sends,
+                                             .read_ns = result->read_ns,
+                                             .interval_ns = result->interval_ns,
+                                             .rcvbuf = result->rcvbuf.asked,
                                              .stop = running->watch->stop,
                                              .tick = running->watch->tick,
                                              .context = running->watch->context };
@@ -109,14 +122,14 @@ static enum status measure_slow_reader(const struct running *running,
 }
 
 /* What an idle experiment heard is the run's idle noise, too: it is longer than the run's own. */
-static enum status measure_idle(const struct running *running, const struct buffers_case *one,
-                                struct idle_result *result, struct fault *fault)
+static enum status measure_idle(const struct running *running, struct idle_result *result,
+                                struct fault *fault)
 {
     const struct buffers_watch *watch = running->watch;
     const struct idle_watch idle_watch = {
         .context = watch->context, .tick = watch->tick, .finish = watch->finish, .stop = watch->stop
     };
-    enum status status = idle_measure(one->seconds, &idle_watch, result, fault);
+    enum status status = idle_measure(running->plan->idle_s, &idle_watch, result, fault);
 
     if (status == STATUS_OK)
         running->host->counters.idle =
@@ -124,57 +137,58 @@ static enum status measure_idle(const struct running *running, const struct buff
     return status;
 }
 
-static enum status measure_case(const struct running *running, const struct buffers_case *one,
-                                struct experiment_result *result, struct fault *fault)
+static enum status measure_case(const struct running *running, struct experiment_result *result,
+                                struct fault *fault)
 {
-    switch (one->experiment) {
+    const struct buffers_plan *plan = running->plan;
+
+    switch (result->experiment) {
     case EXPERIMENT_LADDER:
-        return measure_rung(running, one, &result->ladder, fault);
+        return measure_rung(running, &result->ladder, fault);
     case EXPERIMENT_HOLD:
     case EXPERIMENT_SWEEP:
-        return measure_hold(running, one, &result->hold, fault);
+        return measure_hold(running, &result->hold, fault);
     case EXPERIMENT_SLOW_READER:
-        return measure_slow_reader(running, one, &result->slow_reader, fault);
+        return measure_slow_reader(running, &result->slow_reader, fault);
     case EXPERIMENT_CLOSED_PORT:
-        return closed_port_measure(running->family, one->sends, &result->closed_port, fault);
+        return closed_port_measure(plan->family, plan->closed_port_sends, &result->closed_port,
+                                   fault);
     case EXPERIMENT_IDLE:
-        return measure_idle(running, one, &result->idle, fault);
+        return measure_idle(running, &result->idle, fault);
     case EXPERIMENT_COUNT:
         break;
     }
     return fault_set(fault, STATUS_UNSUPPORTED, "no such experiment");
 }
 
-static void begin_case(const struct buffers_watch *watch, const struct buffers_case *one,
-                       size_t index, size_t count)
+static void begin_case(const struct running *running, const struct experiment_result *one,
+                       size_t count)
 {
+    const struct buffers_watch *watch = running->watch;
     char label[BUFFERS_LABEL_SIZE];
-    const struct buffers_step step = {
-        .index = index, .count = count, .label = label, .at_most_s = buffers_case_seconds(one)
-    };
+    const struct buffers_step step = { .index = (size_t)one->index,
+                                       .count = count,
+                                       .label = label,
+                                       .at_most_s = buffers_case_seconds(running->plan, one) };
 
-    buffers_case_label(one, label);
+    buffers_case_label(running->plan, one, label);
     if (watch->begin != NULL)
         watch->begin(watch->context, &step);
 }
 
 static void measure_cases(const struct running *running, struct run *run)
 {
-    const struct buffers_plan *plan = &run->buffers_plan;
     const struct buffers_watch *watch = running->watch;
-    size_t count = buffers_case_count(plan);
+    size_t count = buffers_plan_case_count(running->plan);
 
     for (size_t i = 0; i < count && !idle_is_over(watch->finish, watch->stop); i++) {
-        struct buffers_case one = buffers_case_at(plan, i);
         struct experiment_result result;
         struct fault fault = { "" };
         enum status status;
 
-        record_init(&experiment_result_record, &result);
-        result.index = (int64_t)i;
-        result.experiment = one.experiment;
-        begin_case(watch, &one, i, count);
-        status = measure_case(running, &one, &result, &fault);
+        buffers_plan_case(running->plan, i, &result);
+        begin_case(running, &result, count);
+        status = measure_case(running, &result, &fault);
         if (idle_is_over(NULL, watch->stop)) {
             record_done(&experiment_result_record, &result);
             break;
@@ -194,7 +208,7 @@ enum status run_buffers(const struct buffers_plan *plan, const struct buffers_wa
     struct run_times times;
     struct host *host = run_frame_start(out_run, RUN_BUFFERS, &times);
     const struct idle_watch idle_watch = { .finish = watch->finish, .stop = watch->stop };
-    const struct running running = { .family = plan->family, .watch = watch, .host = host };
+    const struct running running = { .plan = plan, .watch = watch, .host = host };
     enum status status = run_frame_idle(BUFFERS_LISTEN_S, &idle_watch, host, fault);
 
     copy_plan(plan, &out_run->buffers_plan);

@@ -13,7 +13,7 @@
 /* A case that begins. */
 struct buffers_step {
     size_t index, count;
-    const char *label; /* borrowed until the next one begins */
+    const char *label; /* borrowed for this call */
     double at_most_s;
 };
 
@@ -32,8 +32,7 @@ struct buffers_watch {
 enum status run_buffers(const struct buffers_plan *plan, const struct buffers_watch *watch,
                         struct run *out_run, struct fault *fault) must_check;
 
-/* How many cases the plan unfolds to, and how long they take at most, in seconds. */
-size_t buffers_case_count(const struct buffers_plan *plan);
+/* How long a run of the plan takes at most, in seconds. */
 double buffers_seconds(const struct buffers_plan *plan);
 
 /* The plan of seed B. The caller's; record_done frees it. */

@@ -70,10 +70,9 @@ static double charge_of(const struct filling *filling, const struct hold_result 
 
     if (result->held == 0)
         return NAN;
-    if (!filling->counts && overflowed)
+    if (result->queued_bytes == NONE_INT || (!filling->counts && overflowed))
         return (double)result->rcvbuf.granted / (double)result->held;
-    return result->queued_bytes == NONE_INT ? NAN
-                                            : (double)result->queued_bytes / (double)result->held;
+    return (double)result->queued_bytes / (double)result->held;
 }
 
 static enum status check_account(const struct hold_result *result, struct fault *fault)

@@ -54,7 +54,10 @@ static enum status check_ladder(const struct experiment_result *result, const ch
 
 static enum status check_charge(const struct hold_result *hold, const char *at, struct fault *fault)
 {
-    bool queued = hold->queued_bytes != NONE_INT;
+    /* Where sockets do not count their drops, a queue's bytes are not what its buffer is measured
+     * in: one that overflowed says better what a datagram takes of it. */
+    bool overflowed = hold->dropped.socket == NONE_INT && hold->held < hold->sent;
+    bool queued = hold->queued_bytes != NONE_INT && !overflowed;
     double bytes = (double)(queued ? hold->queued_bytes : hold->rcvbuf.granted);
     double charge = hold->held > 0 ? bytes / (double)hold->held : (double)NAN;
 
