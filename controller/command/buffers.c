@@ -17,9 +17,8 @@
 enum { LABEL_SIZE = 200, OUTCOME_SIZE = 600, WORD_SIZE = 64 };
 
 static const char about[] =
-    "What a receive buffer holds on this machine, by experiment; without EXPERIMENT all of them, "
-    "in\n"
-    "less than a minute.\n"
+    "What a receive buffer holds on this machine, by experiment; without EXPERIMENT all of them,\n"
+    "in less than a minute.\n"
     "ladder: buffers asked for, and granted.\n"
     "hold: datagrams that a socket holds which nobody reads, by payload.\n"
     "sweep: the same, by buffer.\n"
