@@ -213,6 +213,14 @@ void plot_reserve(struct plot_labels *labels, struct chart_box box)
         labels->taken[labels->count++] = box;
 }
 
+bool plot_take(struct plot_labels *labels, struct chart_box box)
+{
+    if (!has_room(labels, box))
+        return false;
+    plot_reserve(labels, box);
+    return true;
+}
+
 bool plot_label(struct plot_labels *labels, struct chart_point at, const char *class,
                 const char *text, struct buf *out)
 {
@@ -229,9 +237,8 @@ bool plot_label(struct plot_labels *labels, struct chart_point at, const char *c
     for (size_t i = 0; i < sizeof corners / sizeof corners[0]; i++) {
         struct chart_box box = { corners[i].x, corners[i].y, width, LABEL_HEIGHT };
 
-        if (!has_room(labels, box))
+        if (!plot_take(labels, box))
             continue;
-        plot_reserve(labels, box);
         chart_text(out, box.x, box.y + LABEL_HEIGHT - 3, class, text);
         return true;
     }

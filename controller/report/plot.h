@@ -51,7 +51,7 @@ void plot_frame_draw(const struct plot_frame *frame, struct buf *out);
 void plot_line(struct buf *out, struct chart_box at, const char *class, const char *text);
 
 /* Labels that do not cover one another. */
-enum { PLOT_LABELS_MAX = 64 };
+enum { PLOT_LABELS_MAX = 320 }; /* a list of a plan, and their labels */
 struct plot_labels {
     struct chart_box within;
     struct chart_box taken[PLOT_LABELS_MAX];
@@ -60,6 +60,9 @@ struct plot_labels {
 
 /* Keeps a box free of labels. */
 void plot_reserve(struct plot_labels *labels, struct chart_box box);
+
+/* The same when nothing is there yet; else false. */
+bool plot_take(struct plot_labels *labels, struct chart_box box);
 
 /* Writes a small label beside a point where there is room for it; false when there is none. */
 bool plot_label(struct plot_labels *labels, struct chart_point at, const char *class,
