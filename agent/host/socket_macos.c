@@ -105,6 +105,11 @@ int64_t socket_buffer_factor(void)
     return 1;
 }
 
+bool socket_buffer_is_freed_late(void)
+{
+    return false;
+}
+
 /* xnu counts drops per socket only in private structs (docs/counters.md). */
 enum status socket_drops(int fd, uint32_t *out_drops)
 {
