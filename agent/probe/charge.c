@@ -24,14 +24,25 @@ struct search {
     int64_t high;
 };
 
-static enum status holds_at(const struct search *search, const struct charge_step *step,
-                            int64_t payload, bool *out_holds, struct fault *fault)
+static enum status matches(const struct search *search, const struct charge_step *step,
+                           int64_t payload, bool *out_matches, struct fault *fault)
 {
     int64_t charge;
     enum status status = search->measure(search->context, payload, &charge, fault);
 
     if (status == STATUS_OK)
-        *out_holds = charge == step->charge + (payload - step->from) * step->slope;
+        *out_matches = charge == step->charge + (payload - step->from) * step->slope;
+    return status;
+}
+
+/* A slope meets a level that comes behind it in one payload: there the one before tells. */
+static enum status holds_at(const struct search *search, const struct charge_step *step,
+                            int64_t payload, bool *out_holds, struct fault *fault)
+{
+    enum status status = matches(search, step, payload, out_holds, fault);
+
+    if (status == STATUS_OK && *out_holds && step->slope != 0 && payload > step->from + 1)
+        status = matches(search, step, payload - 1, out_holds, fault);
     return status;
 }
 

@@ -19,8 +19,8 @@ typedef enum status charge_of(void *context, int64_t payload, int64_t *out_charg
 
 /* Finds every step from `low` to `high` and appends to a list of struct charge_step: from where a
  * step begins it reaches out by powers of two, then bisects, so it asks about 2 log2(high - low)
- * times for each step. What does not come in steps (more than CHARGE_STEPS_MAX) is STATUS_CORRUPT.
- * Pure but for `measure`; on failure the list is as it was. */
+ * times for each step, twice that on a slope. What does not come in steps (more than
+ * CHARGE_STEPS_MAX) is STATUS_CORRUPT. Pure but for `measure`; on failure the list is as it was. */
 enum { CHARGE_STEPS_MAX = 256 };
 enum status charge_bisect(charge_of *measure, void *context, int64_t low, int64_t high,
                           struct list *out_steps, struct fault *fault) must_check;
