@@ -17,4 +17,11 @@ struct terminal_style {
  * cases that passed, and advice for the cells that lost. */
 void terminal_loopback(const struct run *run, struct terminal_style style, struct buf *out_text);
 
+/* The account of a run of buffer experiments: a table for each experiment that was run and what it
+ * means in a line or two. */
+void terminal_buffers(const struct run *run, struct terminal_style style, struct buf *out_text);
+
+/* Whichever of them fits the run's kind. The kind must be one that run_record_of knows. */
+void terminal_run(const struct run *run, struct terminal_style style, struct buf *out_text);
+
 #endif

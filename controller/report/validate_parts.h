@@ -33,7 +33,13 @@ enum status validate_rtt(const struct rtt *rtt, const char *at, struct fault *fa
  * cells may be missing from an interrupted run only. */
 enum status validate_matrix(const struct run *run, struct fault *fault) must_check;
 
-/* The cases of a run of kind "buffers": each stands at its place and its numbers add up. */
+/* The cases of a run of kind "buffers": each stands at its place in the plan, with the plan's
+ * parameters, and its numbers add up; cases may be missing from an interrupted run only. */
 enum status validate_buffers(const struct run *run, struct fault *fault) must_check;
+
+/* One of them alone, beside its plan. */
+enum status validate_experiment(const struct buffers_plan *plan,
+                                const struct experiment_result *result, const char *at,
+                                struct fault *fault) must_check;
 
 #endif

@@ -1,5 +1,7 @@
-/* Owns the tables of the buffer experiments. */
+/* Owns the tables of the buffer experiments, and what a plan of them unfolds to. */
 #include "proto/wire/buffers.h"
+
+#include <assert.h>
 
 #include "proto/wire/record_table.h"
 
@@ -157,14 +159,131 @@ static const struct field experiment_fields[] = {
 };
 const struct record experiment_result_record = RECORD(experiment_result, experiment_fields);
 
+/* --- the plan -------------------------------------------------------------------------------- */
+
+static int64_t item(const struct list *list, size_t index)
+{
+    assert(index < list->count);
+    return ((const int64_t *)list->items)[index];
+}
+
+static enum experiment experiment_at(const struct buffers_plan *plan, size_t index)
+{
+    return (enum experiment)((const int *)plan->experiments.items)[index];
+}
+
 static bool wants(const struct buffers_plan *plan, enum experiment experiment)
 {
     for (size_t i = 0; i < plan->experiments.count; i++) {
-        if (((const int *)plan->experiments.items)[i] == (int)experiment)
+        if (experiment_at(plan, i) == experiment)
             return true;
     }
     return false;
 }
+
+size_t buffers_plan_experiment_count(const struct buffers_plan *plan, enum experiment experiment)
+{
+    switch (experiment) {
+    case EXPERIMENT_LADDER:
+        return BUFFER_SIDE_COUNT * (1 + plan->asked.count);
+    case EXPERIMENT_HOLD:
+        return plan->payloads.count;
+    case EXPERIMENT_SWEEP:
+        return plan->sweep_rcvbufs.count;
+    case EXPERIMENT_SLOW_READER:
+        return plan->read_ns.count * plan->intervals_ns.count * plan->slow_rcvbufs.count;
+    case EXPERIMENT_CLOSED_PORT:
+    case EXPERIMENT_IDLE:
+        return 1;
+    case EXPERIMENT_COUNT:
+        break;
+    }
+    return 0;
+}
+
+size_t buffers_plan_case_count(const struct buffers_plan *plan)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < plan->experiments.count; i++)
+        count += buffers_plan_experiment_count(plan, experiment_at(plan, i));
+    return count;
+}
+
+static void fill_ladder(const struct buffers_plan *plan, size_t index, struct ladder_result *ladder)
+{
+    size_t steps = 1 + plan->asked.count;
+
+    ladder->buffer = index / steps == 0 ? BUFFER_RCVBUF : BUFFER_SNDBUF;
+    ladder->asked = index % steps == 0 ? NONE_INT : item(&plan->asked, index % steps - 1);
+}
+
+static void fill_slow_reader(const struct buffers_plan *plan, size_t index,
+                             struct slow_reader_result *slow)
+{
+    size_t rcvbufs = plan->slow_rcvbufs.count;
+    size_t intervals = plan->intervals_ns.count;
+
+    slow->payload = plan->slow_payload;
+    slow->rcvbuf.asked = item(&plan->slow_rcvbufs, index % rcvbufs);
+    slow->interval_ns = item(&plan->intervals_ns, index / rcvbufs % intervals);
+    slow->read_ns = item(&plan->read_ns, index / (rcvbufs * intervals));
+}
+
+/* `index` within its experiment. */
+static void fill_case(const struct buffers_plan *plan, size_t index,
+                      struct experiment_result *result)
+{
+    switch (result->experiment) {
+    case EXPERIMENT_LADDER:
+        fill_ladder(plan, index, &result->ladder);
+        break;
+    case EXPERIMENT_HOLD:
+        result->hold.payload = item(&plan->payloads, index);
+        result->hold.rcvbuf.asked = plan->hold_rcvbuf;
+        break;
+    case EXPERIMENT_SWEEP:
+        result->hold.payload = plan->sweep_payload;
+        result->hold.rcvbuf.asked = item(&plan->sweep_rcvbufs, index);
+        break;
+    case EXPERIMENT_SLOW_READER:
+        fill_slow_reader(plan, index, &result->slow_reader);
+        break;
+    case EXPERIMENT_CLOSED_PORT:
+    case EXPERIMENT_IDLE:
+    case EXPERIMENT_COUNT:
+        break;
+    }
+}
+
+void buffers_plan_case(const struct buffers_plan *plan, size_t index,
+                       struct experiment_result *out_result)
+{
+    size_t first = 0;
+
+    assert(index < buffers_plan_case_count(plan));
+    record_init(&experiment_result_record, out_result);
+    out_result->index = (int64_t)index;
+    for (size_t i = 0; i < plan->experiments.count; i++) {
+        size_t count = buffers_plan_experiment_count(plan, experiment_at(plan, i));
+
+        if (index - first < count) {
+            out_result->experiment = experiment_at(plan, i);
+            fill_case(plan, index - first, out_result);
+            return;
+        }
+        first += count;
+    }
+}
+
+/* --- its check ------------------------------------------------------------------------------- */
+
+/* A list of a plan: its flag, and which experiment cannot do without it. */
+struct plan_list {
+    const struct list *list;
+    const char *flag;
+    enum experiment experiment;
+};
 
 static enum status check_payload(const struct buffers_plan *plan, const char *flag, int64_t payload,
                                  struct fault *fault)
@@ -177,33 +296,65 @@ static enum status check_payload(const struct buffers_plan *plan, const char *fl
                      flag, (long long)payload, (long long)largest, family_names[plan->family]);
 }
 
-static enum status check_some(const struct list *list, const char *flag, struct fault *fault)
+static enum status check_payloads(const struct buffers_plan *plan, struct fault *fault)
 {
-    return list->count > 0 ? STATUS_OK
-                           : fault_set(fault, STATUS_RANGE, "%s: at least one is needed", flag);
+    enum status status = check_payload(plan, "sweep-payload", plan->sweep_payload, fault);
+
+    if (status == STATUS_OK)
+        status = check_payload(plan, "slow-payload", plan->slow_payload, fault);
+    for (size_t i = 0; i < plan->payloads.count && status == STATUS_OK; i++)
+        status = check_payload(plan, "payload", item(&plan->payloads, i), fault);
+    return status;
+}
+
+static enum status check_experiments(const struct buffers_plan *plan, struct fault *fault)
+{
+    if (plan->experiments.count == 0)
+        return fault_set(fault, STATUS_RANGE, "experiment: at least one is needed");
+    for (size_t i = 0; i < plan->experiments.count; i++) {
+        for (size_t k = 0; k < i; k++) {
+            if (experiment_at(plan, i) == experiment_at(plan, k))
+                return fault_set(fault, STATUS_RANGE, "experiment: %s is there twice",
+                                 experiment_names[experiment_at(plan, i)]);
+        }
+    }
+    return STATUS_OK;
+}
+
+/* A case that is there twice could not be told from its twin. */
+static enum status check_list(const struct buffers_plan *plan, const struct plan_list *list,
+                              struct fault *fault)
+{
+    if (wants(plan, list->experiment) && list->list->count == 0)
+        return fault_set(fault, STATUS_RANGE, "%s: at least one is needed", list->flag);
+    for (size_t i = 0; i < list->list->count; i++) {
+        for (size_t k = 0; k < i; k++) {
+            if (item(list->list, i) == item(list->list, k))
+                return fault_set(fault, STATUS_RANGE, "%s: %lld is there twice", list->flag,
+                                 (long long)item(list->list, i));
+        }
+    }
+    return STATUS_OK;
 }
 
 enum status buffers_plan_check(const struct buffers_plan *plan, struct fault *fault)
 {
-    enum status status = check_some(&plan->experiments, "experiment", fault);
+    const struct plan_list lists[] = {
+        { &plan->asked, "asked", EXPERIMENT_LADDER },
+        { &plan->payloads, "payload", EXPERIMENT_HOLD },
+        { &plan->sweep_rcvbufs, "sweep-rcvbuf", EXPERIMENT_SWEEP },
+        { &plan->read_ns, "read-ns", EXPERIMENT_SLOW_READER },
+        { &plan->intervals_ns, "interval", EXPERIMENT_SLOW_READER },
+        { &plan->slow_rcvbufs, "slow-rcvbuf", EXPERIMENT_SLOW_READER },
+    };
+    enum status status = check_experiments(plan, fault);
 
-    if (status == STATUS_OK && wants(plan, EXPERIMENT_LADDER))
-        status = check_some(&plan->asked, "asked", fault);
-    if (status == STATUS_OK && wants(plan, EXPERIMENT_HOLD))
-        status = check_some(&plan->payloads, "payload", fault);
-    for (size_t i = 0; i < plan->payloads.count && status == STATUS_OK; i++)
-        status = check_payload(plan, "payload", ((const int64_t *)plan->payloads.items)[i], fault);
-    if (status == STATUS_OK && wants(plan, EXPERIMENT_SWEEP))
-        status = check_some(&plan->sweep_rcvbufs, "sweep-rcvbuf", fault);
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0] && status == STATUS_OK; i++)
+        status = check_list(plan, &lists[i], fault);
     if (status == STATUS_OK)
-        status = check_payload(plan, "sweep-payload", plan->sweep_payload, fault);
-    if (status == STATUS_OK && wants(plan, EXPERIMENT_SLOW_READER))
-        status = check_some(&plan->read_ns, "read-ns", fault);
-    if (status == STATUS_OK && wants(plan, EXPERIMENT_SLOW_READER))
-        status = check_some(&plan->intervals_ns, "interval", fault);
-    if (status == STATUS_OK && wants(plan, EXPERIMENT_SLOW_READER))
-        status = check_some(&plan->slow_rcvbufs, "slow-rcvbuf", fault);
-    if (status == STATUS_OK)
-        status = check_payload(plan, "slow-payload", plan->slow_payload, fault);
+        status = check_payloads(plan, fault);
+    if (status == STATUS_OK && buffers_plan_case_count(plan) > LIMIT_CASES)
+        status = fault_set(fault, STATUS_RANGE, "%zu cases are too many: at most %d are allowed",
+                           buffers_plan_case_count(plan), LIMIT_CASES);
     return status;
 }

@@ -126,7 +126,21 @@ extern const struct record buffers_plan_record;
 extern const struct record experiment_result_record;
 
 /* Checks what ranges alone cannot say: an experiment without its list, payloads above the
- * family's maximum. The fault starts with the flag that asked for it ("payload: ..."). */
+ * family's maximum, what is there twice, too many cases. The fault starts with the flag that asked
+ * for it ("payload: ..."). The plan has passed record_check. */
 enum status buffers_plan_check(const struct buffers_plan *plan, struct fault *fault) must_check;
+
+/* How many cases a plan that has passed record_check unfolds to. */
+size_t buffers_plan_case_count(const struct buffers_plan *plan);
+
+/* Case `index` (0-based) of the plan, with its parameters and nothing measured: experiments in the
+ * plan's order; ladder: SO_RCVBUF default and each asked, then SO_SNDBUF the same; hold: each
+ * payload; sweep: each rcvbuf; slow reader: read times outermost, then intervals, then rcvbufs. The
+ * caller's; record_done of experiment_result_record frees it. */
+void buffers_plan_case(const struct buffers_plan *plan, size_t index,
+                       struct experiment_result *out_result);
+
+/* How many cases one experiment of the plan has, whether the plan wants it or not. */
+size_t buffers_plan_experiment_count(const struct buffers_plan *plan, enum experiment experiment);
 
 #endif

@@ -102,12 +102,12 @@ static void make_plan(const struct make_shape *shape, struct plan *plan)
     };
 }
 
-static int64_t factor(const struct make_shape *shape)
+int64_t make_factor(const struct make_shape *shape)
 {
     return strcmp(shape->os, "macOS") == 0 ? 1 : 2;
 }
 
-static const char *limit_name(const struct make_shape *shape)
+const char *make_limit_name(const struct make_shape *shape)
 {
     return strcmp(shape->os, "macOS") == 0 ? "kern.ipc.maxsockbuf" : "net.core.rmem_max";
 }
@@ -119,11 +119,12 @@ static void make_sockets(const struct make_shape *shape, struct case_result *res
 
     sockets->present = true;
     sockets->rcvbuf.asked = shape->rcvbuf_asked;
-    sockets->rcvbuf.granted = factor(shape) * (capped ? shape->rcvbuf_limit : shape->rcvbuf_asked);
+    sockets->rcvbuf.granted =
+        make_factor(shape) * (capped ? shape->rcvbuf_limit : shape->rcvbuf_asked);
     if (capped)
-        set_text(sockets->rcvbuf.limit, sizeof sockets->rcvbuf.limit, limit_name(shape));
+        set_text(sockets->rcvbuf.limit, sizeof sockets->rcvbuf.limit, make_limit_name(shape));
     sockets->sndbuf.asked = 65536;
-    sockets->sndbuf.granted = 65536 * factor(shape);
+    sockets->sndbuf.granted = 65536 * make_factor(shape);
     sockets->bytes_per_datagram = (double)make_charge(shape, result->params.payload);
     sockets->calibration_drops = 3;
     sockets->burst_capacity = sockets->rcvbuf.granted / make_charge(shape, result->params.payload);
@@ -243,7 +244,7 @@ static void make_counters(struct host_counters *counters, int64_t lost)
     }
 }
 
-static void make_host(const struct make_shape *shape, struct run *run)
+void make_host(const struct make_shape *shape, int64_t dropped, struct run *run)
 {
     struct host *host = list_append_sized(&run->hosts, sizeof *host);
 
@@ -257,34 +258,39 @@ static void make_host(const struct make_shape *shape, struct run *run)
     host->cpus = 4;
     host->memory_bytes = INT64_C(8) << 30;
     map_add_text(&host->libraries, "jansson", "2.14");
-    map_add_int(&host->limits, limit_name(shape), shape->rcvbuf_limit);
+    map_add_int(&host->limits, make_limit_name(shape), shape->rcvbuf_limit);
     host->limits_unchanged = true;
     set_text(host->interface.name, sizeof host->interface.name, "lo");
     host->interface.mtu = 65536;
-    make_counters(&host->counters, lost_in_all(run));
+    make_counters(&host->counters, dropped);
 }
 
-void make_run(const struct make_shape *shape, struct run *out_run)
+void make_head(const struct make_shape *shape, enum run_kind kind, struct run *out_run)
 {
     const uint8_t random[10] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, shape->id };
-    size_t cells;
 
-    run_init(out_run, RUN_LOOPBACK);
+    run_init(out_run, kind);
     set_text(out_run->schema, sizeof out_run->schema, RUN_SCHEMA);
     uuid7_format(INT64_C(1796064250000), random, out_run->id);
-    out_run->kind = RUN_LOOPBACK;
     set_text(out_run->tool.name, sizeof out_run->tool.name, "sonde");
     set_text(out_run->tool.version, sizeof out_run->tool.version, "0.1.0");
     memset(out_run->tool.source_sha256, 'a', 64);
     add_word(&out_run->command, "sonde");
-    add_word(&out_run->command, "loopback");
+    add_word(&out_run->command, run_kind_names[kind]);
     set_text(out_run->started, sizeof out_run->started, "2026-11-30T18:44:10Z");
     set_text(out_run->finished, sizeof out_run->finished, "2026-11-30T18:45:40Z");
+}
+
+void make_run(const struct make_shape *shape, struct run *out_run)
+{
+    size_t cells;
+
+    make_head(shape, RUN_LOOPBACK, out_run);
     make_plan(shape, &out_run->plan);
     cells = plan_case_count(&out_run->plan);
     for (size_t i = 0; i < cells; i++)
         make_case(shape, out_run, i);
-    make_host(shape, out_run);
+    make_host(shape, lost_in_all(out_run), out_run);
 }
 
 struct case_result *make_case_at(struct run *run, size_t index)

@@ -40,6 +40,15 @@ int64_t make_charge(const struct make_shape *shape, int64_t payload);
  * in the first burst is lost, and nothing else. */
 void make_run(const struct make_shape *shape, struct run *out_run);
 
+/* The parts of it that runs of every kind have: a run without plan, cases and hosts, and its host,
+ * whose system counted `dropped` datagrams and some more. */
+void make_head(const struct make_shape *shape, enum run_kind kind, struct run *out_run);
+void make_host(const struct make_shape *shape, int64_t dropped, struct run *run);
+
+/* Granted for each byte asked, and which limit caps SO_RCVBUF. */
+int64_t make_factor(const struct make_shape *shape);
+const char *make_limit_name(const struct make_shape *shape);
+
 struct case_result *make_case_at(struct run *run, size_t index);
 struct host *make_host_at(struct run *run, size_t index);
 
