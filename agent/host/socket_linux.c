@@ -74,9 +74,9 @@ int64_t socket_buffer_factor(void)
     return 2;
 }
 
-bool socket_buffer_is_freed_late(void)
+double socket_release_share(void)
 {
-    return true;
+    return 0.25;
 }
 
 /* One of the SK_MEMINFO_* values; kernels before 4.12 have no DROPS in a shorter array. */

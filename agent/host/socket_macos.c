@@ -105,9 +105,9 @@ int64_t socket_buffer_factor(void)
     return 1;
 }
 
-bool socket_buffer_is_freed_late(void)
+double socket_release_share(void)
 {
-    return false;
+    return 0;
 }
 
 /* xnu counts drops per socket only in private structs (docs/counters.md). */

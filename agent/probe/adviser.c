@@ -46,7 +46,7 @@ enum status adviser_look(enum family family, int64_t payload, struct advice_host
         return status;
     host.most_granted = most.granted;
     host.capacity = calibration.capacity;
-    host.lazy_release = socket_buffer_is_freed_late();
+    host.lazy_release = socket_release_share() > 0;
     *out_host = host;
     *out_most = most;
     return STATUS_OK;

@@ -134,7 +134,7 @@ static enum exit_code tell(const struct archives *archives)
         buf_init(&text, OUTPUT_BYTES);
         if (i > 0)
             buf_text(&text, "\n\n");
-        terminal_loopback(&archives->runs[i], style, &text);
+        terminal_run(&archives->runs[i], style, &text);
         code = buf_status(&text) == STATUS_OK ? put_stdout(&text)
                                               : complain("the account is too long");
         buf_done(&text);

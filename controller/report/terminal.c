@@ -115,12 +115,12 @@ void page_engine_line(struct page *page, struct cell_at at, size_t *last_engine)
     *last_engine = at.engine;
 }
 
-static const char *plural(int64_t count)
+const char *plural(int64_t count)
 {
     return count == 1 ? "" : "s";
 }
 
-static void put_title(struct page *page)
+void page_title(struct page *page)
 {
     const struct run *run = page->run;
     const struct host *host = page_host(page);
@@ -194,7 +194,7 @@ void terminal_loopback(const struct run *run, struct terminal_style style, struc
     struct page page = { .run = run, .style = style, .out = out_text };
 
     grid_init(&page.grid, run);
-    put_title(&page);
+    page_title(&page);
     put_plan(&page);
     terminal_grid(&page);
     terminal_story(&page);
@@ -206,4 +206,12 @@ void terminal_loopback(const struct run *run, struct terminal_style style, struc
     terminal_rates(&page);
     terminal_advice(&page);
     grid_done(&page.grid);
+}
+
+void terminal_run(const struct run *run, struct terminal_style style, struct buf *out_text)
+{
+    if (run->kind == RUN_BUFFERS)
+        terminal_buffers(run, style, out_text);
+    else
+        terminal_loopback(run, style, out_text);
 }

@@ -129,7 +129,9 @@ static void put_own_drops(struct page *page)
 
     for (size_t i = 0; i < page->run->cases.count; i++)
         drops_add(&drops, &cases[i]);
-    if (!drops.exact || page_host(page)->counters.delta.value[counter] == NONE_INT)
+    /* Other experiments say in their tables what their sockets counted. */
+    if (page->run->kind == RUN_BUFFERS || !drops.exact ||
+        page_host(page)->counters.delta.value[counter] == NONE_INT)
         return;
     buf_printf(page->out, "  of %s, this run's own sockets counted %s", counter_names[counter],
                grouped(drops.measured).text);
@@ -174,13 +176,16 @@ static struct rest put_changed(struct page *page, double seconds)
 
 void terminal_kernel(struct page *page)
 {
-    double seconds = run_seconds(page->run);
+    double seconds = run_seconds(page->run), idle_s = page_host(page)->counters.idle.seconds;
     struct rest rest;
 
     page_heading(page,
                  "Kernel counters over the whole run, system-wide: other programs are in them");
-    buf_printf(page->out, "  %-30s %-21s noise (%.3g s idle, scaled to %.0f s)\n", "counter",
-               "change", page_host(page)->counters.idle.seconds, seconds);
+    buf_printf(page->out, "  %-30s %-21s noise (", "counter", "change");
+    if (idle_s > 0)
+        buf_printf(page->out, "%.3g s idle, scaled to %.0f s)\n", idle_s, seconds);
+    else
+        buf_text(page->out, "nobody listened)\n");
     rest = put_changed(page, seconds);
     put_own_drops(page);
     if (rest.fragments_known && !rest.fragments_changed)

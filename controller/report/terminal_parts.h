@@ -34,6 +34,12 @@ void page_outside(struct page *page, const char *text);
 
 const struct host *page_host(const struct page *page);
 
+/* What was run, on which host, when. */
+void page_title(struct page *page);
+
+/* "1 case", "2 cases": what stands behind a count. */
+const char *plural(int64_t count);
+
 /* "8,192 B x 64": a cell's name in tables. */
 struct label {
     char text[96];
@@ -59,5 +65,26 @@ void terminal_sockets(struct page *page);
 void terminal_kernel(struct page *page);
 void terminal_rates(struct page *page);
 void terminal_advice(struct page *page);
+
+/* Those of buffer experiments: a table for each that has a case, else nothing. */
+void terminal_ladder(struct page *page);
+void terminal_hold(struct page *page);
+void terminal_sweep(struct page *page);
+void terminal_slow_reader(struct page *page);
+void terminal_closed_port(struct page *page);
+void terminal_idle(struct page *page);
+
+/* Walks the cases of one experiment that were measured: starts with NULL, NULL at the end. */
+const struct experiment_result *page_next(const struct page *page, enum experiment experiment,
+                                          const struct experiment_result *last);
+
+/* A number or "-" where there is none. */
+struct quantity grouped_or_dash(int64_t value);
+
+/* 0.476 as "47.6 %"; "-" for NAN. */
+struct quantity percent(double ratio);
+
+/* A time in seconds that may be NAN, as text_duration says it. */
+struct quantity lasting_s(double seconds);
 
 #endif

@@ -106,7 +106,10 @@ static void make_ladder(const struct make_buffers_shape *shape, struct ladder_re
 
     make_grant(shape, &grant);
     ladder->granted = grant.granted;
-    (void)text_copy(ladder->limit, sizeof ladder->limit, grant.limit);
+    (void)text_copy(ladder->limit, sizeof ladder->limit,
+                    ladder->buffer == BUFFER_SNDBUF && grant.limit[0] != '\0' && !is_macos(shape)
+                        ? "net.core.wmem_max"
+                        : grant.limit);
 }
 
 static void make_hold(const struct make_buffers_shape *shape, struct hold_result *hold)

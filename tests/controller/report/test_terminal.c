@@ -11,64 +11,8 @@
 
 #include <cmocka.h>
 
-#include "controller/report/terminal.h"
-#include "controller/report/validate.h"
-#include "proto/base/file.h"
+#include "tests/controller/report/golden.h"
 #include "tests/controller/report/make_run.h"
-
-enum { TEXT_BYTES = 4 << 20, COLUMNS = 100 };
-
-static const struct terminal_style plain = { false, false };
-
-static void tell(const struct run *run, struct terminal_style style, struct buf *out)
-{
-    struct fault fault = { "" };
-
-    if (validate_run(run, &fault) != STATUS_OK)
-        fail_msg("%s", fault.text);
-    buf_init(out, TEXT_BYTES);
-    terminal_loopback(run, style, out);
-    assert_int_equal(buf_status(out), STATUS_OK);
-}
-
-/* Beside this file. */
-static void golden_path(const char *name, char out_path[1024])
-{
-    const char *slash = strrchr(__FILE__, '/');
-
-    snprintf(out_path, 1024, "%.*s/golden/%s", (int)(slash - __FILE__), __FILE__, name);
-}
-
-static void check_lines(const char *text, size_t columns)
-{
-    while (*text != '\0') {
-        size_t length = strcspn(text, "\n");
-
-        if (length > columns || (length > 0 && text[length - 1] == ' '))
-            fail_msg("%zu columns: \"%.*s\"", length, (int)length, text);
-        for (size_t i = 0; i < length; i++)
-            assert_true((unsigned char)text[i] >= 0x20 && (unsigned char)text[i] < 0x7f);
-        text += length + (text[length] == '\n');
-    }
-}
-
-static void expect_golden(const struct run *run, const char *name)
-{
-    const char *mode = getenv("SONDE_GOLDEN");
-    char path[1024];
-    struct buf text, golden;
-
-    tell(run, plain, &text);
-    check_lines(text.data, COLUMNS);
-    golden_path(name, path);
-    if (mode != NULL && strcmp(mode, "update") == 0)
-        assert_int_equal(file_write_whole(path, text.data, text.length, NULL), STATUS_OK);
-    buf_init(&golden, TEXT_BYTES);
-    assert_int_equal(file_read(path, &golden, NULL), STATUS_OK);
-    assert_string_equal(text.data, buf_peek(&golden));
-    buf_done(&golden);
-    buf_done(&text);
-}
 
 static void the_seed_on_linux(void **state)
 {
@@ -77,7 +21,7 @@ static void the_seed_on_linux(void **state)
 
     (void)state;
     make_run(&shape, &run);
-    expect_golden(&run, "seed_linux.txt");
+    golden_expect(&run, "seed_linux.txt");
     run_done(&run);
 }
 
@@ -92,7 +36,7 @@ static void two_engines_on_macos(void **state)
     shape.engines[shape.engine_count++] = ENGINE_SINGLE;
     shape.rcvbuf_limit = 8 << 20;
     make_run(&shape, &run);
-    expect_golden(&run, "engines_macos.txt");
+    golden_expect(&run, "engines_macos.txt");
     run_done(&run);
 }
 
@@ -105,7 +49,7 @@ static void nothing_lost(void **state)
     (void)state;
     shape.windows = windows;
     make_run(&shape, &run);
-    expect_golden(&run, "pass.txt");
+    golden_expect(&run, "pass.txt");
     run_done(&run);
 }
 
@@ -118,7 +62,7 @@ static void a_capped_buffer_in_the_split_model(void **state)
     shape.io_model = IO_MODEL_SPLIT;
     shape.rcvbuf_limit = 212992;
     make_run(&shape, &run);
-    expect_golden(&run, "capped_split.txt");
+    golden_expect(&run, "capped_split.txt");
     run_done(&run);
 }
 
@@ -170,7 +114,7 @@ static void a_run_with_everything_wrong(void **state)
     counters->after.value[IP_FRAGMENTED] += 3;
     counters->delta.value[IP_FRAGMENTED] += 3;
     make_host_at(&run, 0)->limits_unchanged = false;
-    expect_golden(&run, "everything.txt");
+    golden_expect(&run, "everything.txt");
     run_done(&run);
 }
 
@@ -189,8 +133,8 @@ static void a_large_matrix_stays_within_the_page(void **state)
     shape.windows = windows;
     shape.window_count = 8;
     make_run(&shape, &run);
-    tell(&run, plain, &text);
-    check_lines(text.data, COLUMNS);
+    golden_tell(&run, golden_plain, &text);
+    golden_check_lines(text.data);
     assert_true(text.length < 40000);
     buf_done(&text);
     run_done(&run);
@@ -206,11 +150,11 @@ static void colours_and_utf8_only_when_asked_for(void **state)
     shape.host_name = "b\xc3\xbcro \xe2\x80\xae\xc2\x9b"
                       "1m\x07";
     make_run(&shape, &run);
-    tell(&run, plain, &text);
+    golden_tell(&run, golden_plain, &text);
     assert_non_null(strstr(text.data, "on b?ro ??1m?, Linux"));
     assert_null(strchr(text.data, '\x1b'));
     buf_done(&text);
-    tell(&run, (struct terminal_style){ true, true }, &text);
+    golden_tell(&run, (struct terminal_style){ true, true }, &text);
     assert_non_null(strstr(text.data, "b\xc3\xbcro ??1m?, Linux"));
     assert_non_null(strstr(text.data, "\x1b[1;31m520 x2 FAIL\x1b[0m"));
     assert_non_null(strstr(text.data, "\x1b[32mpass\x1b[0m"));
@@ -233,7 +177,7 @@ static void huge_counts_do_not_break_it(void **state)
         leg->received = INT64_MAX - leg->lost;
         leg->attempted = leg->sent = INT64_MAX;
     }
-    tell(&run, plain, &text);
+    golden_tell(&run, golden_plain, &text);
     assert_non_null(strstr(text.data, "9,223,372,036,854,775,807"));
     buf_done(&text);
     run_done(&run);
@@ -247,7 +191,7 @@ static void advice_is_what_holds_the_burst(void **state)
 
     (void)state;
     make_run(&shape, &run);
-    tell(&run, plain, &text);
+    golden_tell(&run, golden_plain, &text);
     /* 16 x 64 x 16,640 B, a third more for what the kernel holds back, half of it asked for. */
     assert_non_null(strstr(text.data, "11,359,574"));
     assert_non_null(strstr(text.data, "sudo sysctl -w net.core.rmem_max=11359574\n"));
@@ -257,7 +201,7 @@ static void advice_is_what_holds_the_burst(void **state)
     run_done(&run);
     shape.rcvbuf_limit = 64 << 20;
     make_run(&shape, &run);
-    tell(&run, plain, &text);
+    golden_tell(&run, golden_plain, &text);
     assert_null(strstr(text.data, "sysctl"));
     assert_non_null(strstr(text.data, "--rcvbuf 11359574\n"));
     buf_done(&text);
