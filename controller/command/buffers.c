@@ -17,15 +17,14 @@
 enum { LABEL_SIZE = 200, OUTCOME_SIZE = 600, WORD_SIZE = 64 };
 
 static const char about[] =
-    "What a receive buffer holds on this machine, by experiment; without EXPERIMENT all of them, "
-    "in\n"
-    "about three quarters of a minute:\n"
-    "  ladder       buffers asked for, and granted\n"
-    "  hold         datagrams that a socket holds which nobody reads, by payload\n"
-    "  sweep        the same, by buffer\n"
-    "  slow-reader  a reader in another process that takes its time: what is lost at which pace\n"
-    "  closed-port  a port where nobody listens: another counter than a full buffer\n"
-    "  idle         what the machine drops by itself, and whose sockets they are";
+    "What a receive buffer holds on this machine, by experiment; without EXPERIMENT all of them,\n"
+    "in less than a minute.\n"
+    "ladder: buffers asked for, and granted.\n"
+    "hold: datagrams that a socket holds which nobody reads, by payload.\n"
+    "sweep: the same, by buffer.\n"
+    "slow-reader: a reader in another process that takes its time: what is lost at which pace.\n"
+    "closed-port: a port where nobody listens: another counter than a full buffer.\n"
+    "idle: what the machine drops by itself, and whose sockets they are.";
 
 static const char examples[] =
     "  sonde buffers\n"

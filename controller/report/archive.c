@@ -19,7 +19,6 @@
 
 static const char run_name[] = "run.json";
 static const char sums_name[] = "SHA256SUMS";
-static const char figure_name[] = "loss.svg";
 
 enum { PATH_SHOWN = 240, FIGURE_BYTES = 64 << 20 };
 
@@ -55,6 +54,7 @@ static void folder_name(const struct run *run, char out_name[ARCHIVE_NAME_SIZE])
 }
 
 struct contents {
+    const char *figure_name;
     struct buf run, figure, sums;
 };
 
@@ -69,11 +69,12 @@ static enum status make_contents(const struct run *run, struct contents *content
     }
     if (status != STATUS_OK)
         return fault_set(fault, status, "%s: %s", run_name, status_text(status));
-    status = figure_loss_grid(&run, 1, &contents->figure);
+    status = figure_runs(&run, 1, &contents->figure);
     if (status != STATUS_OK)
-        return fault_set(fault, status, "%s: %s", figure_name, status_text(status));
+        return fault_set(fault, status, "%s: %s", contents->figure_name, status_text(status));
     sums_append(&contents->sums, run_name, contents->run.data, contents->run.length);
-    sums_append(&contents->sums, figure_name, contents->figure.data, contents->figure.length);
+    sums_append(&contents->sums, contents->figure_name, contents->figure.data,
+                contents->figure.length);
     return buf_status(&contents->sums);
 }
 
@@ -82,7 +83,7 @@ static enum status write_folder(const char *parent, const char *name,
 {
     const struct folder_file files[] = {
         { run_name, contents->run.data, contents->run.length },
-        { figure_name, contents->figure.data, contents->figure.length },
+        { contents->figure_name, contents->figure.data, contents->figure.length },
         { sums_name, contents->sums.data, contents->sums.length },
     };
 
@@ -102,6 +103,7 @@ enum status archive_write(const char *parent, const struct run *run,
     folder_name(run, name);
     if (strlen(parent) + strlen(name) + 2 > ARCHIVE_PATH_SIZE)
         return fault_set(fault, STATUS_RANGE, "%s: this path is too long", shown(parent));
+    contents.figure_name = figure_file_name(run->kind);
     buf_init(&contents.run, LIMIT_JSON_BYTES);
     buf_init(&contents.figure, FIGURE_BYTES);
     buf_init(&contents.sums, SUMS_BYTES);

@@ -31,6 +31,20 @@ static const char style[] =
     ".loss4{fill:#b8480b}.on-loss4{fill:#ffffff}\n"
     ".error{fill:#eceef0;stroke:#59636e;stroke-dasharray:4 3}.on-error{fill:#1f2328}\n"
     ".none{fill:#ffffff;stroke:#d1d9e0;stroke-dasharray:2 3}.on-none{fill:#59636e}\n"
+    "line,polyline,circle{fill:none;stroke-width:1}\n"
+    ".grid{stroke:#e4e8ec}\n"
+    ".axis{stroke:#59636e}\n"
+    ".limit{stroke:#59636e;stroke-dasharray:6 4}\n"
+    ".event{stroke:#1f2328;stroke-dasharray:2 3}\n"
+    ".mark{fill:#ffffff;stroke:#1f2328}\n"
+    ".dot{fill:#0b62b8}\n"
+    ".ring{stroke:#b8480b;stroke-width:2}\n"
+    ".queue{stroke:#0b62b8;stroke-width:2}\n"
+    ".drops{stroke:#b8480b;stroke-width:2;stroke-dasharray:5 3}\n"
+    ".on-queue{fill:#0b4a86}.on-drops{fill:#8f3705}\n"
+    ".track{fill:#eef1f4}\n"
+    ".bar{fill:#d9722a}\n"
+    ".model{stroke:#1f2328;stroke-width:3}\n"
     "@media (prefers-color-scheme:dark){\n"
     "text{fill:#e6edf3}\n"
     ".muted{fill:#9aa4ae}\n"
@@ -42,6 +56,17 @@ static const char style[] =
     ".loss4{fill:#f0883e}.on-loss4{fill:#1d0e00}\n"
     ".error{fill:#1c2128;stroke:#9aa4ae}.on-error{fill:#e6edf3}\n"
     ".none{fill:#0d1117;stroke:#3d444d}.on-none{fill:#9aa4ae}\n"
+    ".grid{stroke:#262c34}\n"
+    ".axis,.limit{stroke:#9aa4ae}\n"
+    ".event{stroke:#e6edf3}\n"
+    ".mark{fill:#0d1117;stroke:#e6edf3}\n"
+    ".dot{fill:#58a6ff}\n"
+    ".ring,.drops{stroke:#f0883e}\n"
+    ".queue{stroke:#58a6ff}\n"
+    ".on-queue{fill:#a8d1ff}.on-drops{fill:#ffb77c}\n"
+    ".track{fill:#1c2128}\n"
+    ".bar{fill:#c9631b}\n"
+    ".model{stroke:#e6edf3}\n"
     "}\n"
     "</style>\n";
 
@@ -141,6 +166,29 @@ void chart_rect(struct buf *out, struct chart_box box, const char *class)
 {
     buf_printf(out, "<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>\n", class,
                box.x, box.y, box.width, box.height);
+}
+
+void chart_line(struct buf *out, struct chart_point from, struct chart_point to, const char *class)
+{
+    buf_printf(out, "<line class=\"%s\" x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\"/>\n", class, from.x,
+               from.y, to.x, to.y);
+}
+
+void chart_polyline(struct buf *out, const struct chart_point *points, size_t count,
+                    const char *class)
+{
+    if (count < 2)
+        return;
+    buf_printf(out, "<polyline class=\"%s\" points=\"", class);
+    for (size_t i = 0; i < count; i++)
+        buf_printf(out, "%s%d,%d", i == 0 ? "" : " ", points[i].x, points[i].y);
+    buf_text(out, "\"/>\n");
+}
+
+void chart_dot(struct buf *out, struct chart_point at, int radius, const char *class)
+{
+    buf_printf(out, "<circle class=\"%s\" cx=\"%d\" cy=\"%d\" r=\"%d\"/>\n", class, at.x, at.y,
+               radius);
 }
 
 void chart_text(struct buf *out, int x, int y, const char *class, const char *text)

@@ -16,6 +16,10 @@ struct chart_box {
     int x, y, width, height;
 };
 
+struct chart_point {
+    int x, y;
+};
+
 /* Opens the document: role img, <title>, <desc>, style, background. */
 void chart_begin(struct buf *out, int width, int height, const char *title, const char *desc);
 void chart_end(struct buf *out);
@@ -25,6 +29,14 @@ void chart_group_begin(struct buf *out, const char *title);
 void chart_group_end(struct buf *out);
 
 void chart_rect(struct buf *out, struct chart_box box, const char *class);
+
+void chart_line(struct buf *out, struct chart_point from, struct chart_point to, const char *class);
+
+/* A line through the points; one point draws nothing. */
+void chart_polyline(struct buf *out, const struct chart_point *points, size_t count,
+                    const char *class);
+
+void chart_dot(struct buf *out, struct chart_point at, int radius, const char *class);
 
 /* `y` is the baseline. The class says size, colour and anchor. */
 void chart_text(struct buf *out, int x, int y, const char *class, const char *text);

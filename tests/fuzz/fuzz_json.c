@@ -33,7 +33,8 @@ static void check_run(struct run *run)
     struct run back;
 
     write_run(run, &once);
-    must(record_from_json(run_record_of(RUN_LOOPBACK), once.data, once.length, &back, NULL) == STATUS_OK);
+    must(record_from_json(run_record_of(RUN_LOOPBACK), once.data, once.length, &back, NULL) ==
+         STATUS_OK);
     write_run(&back, &twice);
     must(once.length == twice.length && memcmp(once.data, twice.data, once.length) == 0);
     buf_done(&once);
