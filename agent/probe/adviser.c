@@ -69,15 +69,17 @@ static enum status count_held(const struct pair *pair, uint32_t drops, bool coun
     return status;
 }
 
-static enum status try_buffer(enum family family, int64_t payload, const struct capacity *capacity,
-                              struct advice_trial *trial, struct fault *fault)
+static enum status try_buffer(const struct advice_claim *claim, struct advice_trial *trial,
+                              struct fault *fault)
 {
+    const struct capacity *capacity = &claim->host->capacity;
     int64_t count = trial->sent;
     struct refused refused;
     struct pair pair;
     uint32_t drops = 0;
     bool counts_drops;
-    enum status status = pair_open(family, (size_t)payload, trial->rcvbuf.asked, &pair, fault);
+    enum status status =
+        pair_open(claim->family, (size_t)claim->payload, trial->rcvbuf.asked, &pair, fault);
 
     if (status != STATUS_OK)
         return status;
@@ -98,28 +100,29 @@ static enum status try_buffer(enum family family, int64_t payload, const struct 
 }
 
 /* The largest buffer that the arithmetic says is too small. */
-static enum status try_smaller(enum family family, int64_t payload, const struct advice_host *host,
-                               const struct advice *advice, struct advice_proof *proof,
+static enum status try_smaller(const struct advice_claim *claim, struct advice_proof *proof,
                                struct fault *fault)
 {
+    const struct advice *advice = claim->advice;
     struct advice_trial *trial = &proof->smaller;
     enum status status;
 
-    trial->rcvbuf.asked = (advice->taken - 1) / host->factor;
+    trial->rcvbuf.asked = (advice->taken - 1) / claim->host->factor;
     trial->sent = advice->datagrams;
     if (trial->rcvbuf.asked < 1 || advice->datagrams == 1)
         return STATUS_OK;
-    status = try_buffer(family, payload, &host->capacity, trial, fault);
+    status = try_buffer(claim, trial, fault);
     /* A system has a smallest buffer, too. */
     if (status == STATUS_OK && trial->rcvbuf.granted >= advice->taken)
         *trial = (struct advice_trial){ .present = false };
     return status;
 }
 
-enum status adviser_prove(enum family family, int64_t payload, const struct advice_host *host,
-                          const struct advice *advice, struct advice_proof *out_proof,
+enum status adviser_prove(const struct advice_claim *claim, struct advice_proof *out_proof,
                           struct fault *fault)
 {
+    const struct advice_host *host = claim->host;
+    const struct advice *advice = claim->advice;
     struct advice_proof proof = { .present = true };
     int64_t largest = advice->needed;
     enum status status;
@@ -134,9 +137,9 @@ enum status adviser_prove(enum family family, int64_t payload, const struct advi
     if (largest > ADVISER_BYTES_MAX)
         return fault_set(fault, STATUS_TOO_LARGE,
                          "a buffer of %lld bytes is not filled to prove it", (long long)largest);
-    status = try_buffer(family, payload, &host->capacity, &proof.advised, fault);
+    status = try_buffer(claim, &proof.advised, fault);
     if (status == STATUS_OK && !proof.at_limit)
-        status = try_smaller(family, payload, host, advice, &proof, fault);
+        status = try_smaller(claim, &proof, fault);
     if (status != STATUS_OK)
         return status;
     /* Where the charge is a quotient, the last datagram is a matter of rounding. */

@@ -19,6 +19,14 @@ struct advice_trial {
     int64_t held;      /* by reading it afterwards */
 };
 
+/* What is to be proved; all borrowed. */
+struct advice_claim {
+    enum family family;
+    int64_t payload;
+    const struct advice_host *host;
+    const struct advice *advice;
+};
+
 /* What the advice says, tried. */
 struct advice_proof {
     bool present;
@@ -33,11 +41,10 @@ struct advice_proof {
 /* What is not proved: more would be filled with datagrams than this. */
 #define ADVISER_BYTES_MAX (INT64_C(1) << 30)
 
-/* The advised buffer must hold advice->datagrams that come back to back, and the largest that
+/* The advised buffer must hold the advice's datagrams that come back to back, and the largest that
  * should not must not. What the system's limit does not grant, or what no buffer cures, is tried
  * with the largest that it grants. STATUS_TOO_LARGE above ADVISER_BYTES_MAX. */
-enum status adviser_prove(enum family family, int64_t payload, const struct advice_host *host,
-                          const struct advice *advice, struct advice_proof *out_proof,
+enum status adviser_prove(const struct advice_claim *claim, struct advice_proof *out_proof,
                           struct fault *fault) must_check;
 
 #endif

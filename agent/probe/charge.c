@@ -19,8 +19,7 @@ _Static_assert(sizeof charge_way_names / sizeof charge_way_names[0] == CHARGE_WA
 /* --- the search ----------------------------------------------------------------------------- */
 
 struct search {
-    charge_of *measure;
-    void *context;
+    const struct charge_source *source;
     int64_t high;
 };
 
@@ -28,7 +27,7 @@ static enum status matches(const struct search *search, const struct charge_step
                            int64_t payload, bool *out_matches, struct fault *fault)
 {
     int64_t charge;
-    enum status status = search->measure(search->context, payload, &charge, fault);
+    enum status status = search->source->measure(search->source->context, payload, &charge, fault);
 
     if (status == STATUS_OK)
         *out_matches = charge == step->charge + (payload - step->from) * step->slope;
@@ -51,11 +50,12 @@ static enum status begin_step(const struct search *search, struct charge_step *s
                               struct fault *fault)
 {
     int64_t next = 0;
-    enum status status = search->measure(search->context, step->from, &step->charge, fault);
+    enum status status =
+        search->source->measure(search->source->context, step->from, &step->charge, fault);
 
     if (status != STATUS_OK || step->from == search->high)
         return status;
-    status = search->measure(search->context, step->from + 1, &next, fault);
+    status = search->source->measure(search->source->context, step->from + 1, &next, fault);
     step->slope = status == STATUS_OK && next == step->charge + 1;
     return status;
 }
@@ -89,10 +89,10 @@ static enum status end_step(const struct search *search, struct charge_step *ste
     return STATUS_OK;
 }
 
-enum status charge_bisect(charge_of *measure, void *context, int64_t low, int64_t high,
+enum status charge_bisect(const struct charge_source *source, int64_t low, int64_t high,
                           struct list *out_steps, struct fault *fault)
 {
-    const struct search search = { measure, context, high };
+    const struct search search = { source, high };
     size_t before = out_steps->count;
     enum status status = STATUS_OK;
 
@@ -321,19 +321,20 @@ void charge_limits(enum family family, enum charge_way way, int64_t *out_low, in
     }
 }
 
-enum status charge_steps(enum family family, enum charge_way way, int64_t low, int64_t high,
-                         struct list *out_steps, struct fault *fault)
+enum status charge_steps(const struct charge_question *question, struct list *out_steps,
+                         struct fault *fault)
 {
-    int64_t least, most;
     struct rig rig;
+    const struct charge_source source = { measure_one, &rig };
+    int64_t least, most;
     enum status status;
 
-    charge_limits(family, way, &least, &most);
-    assert(low >= least && high <= most && low <= high);
-    status = rig_open(family, way, &rig, fault);
+    charge_limits(question->family, question->way, &least, &most);
+    assert(question->low >= least && question->high <= most);
+    status = rig_open(question->family, question->way, &rig, fault);
     if (status != STATUS_OK)
         return status;
-    status = charge_bisect(measure_one, &rig, low, high, out_steps, fault);
+    status = charge_bisect(&source, question->low, question->high, out_steps, fault);
     rig_close(&rig);
     return status;
 }

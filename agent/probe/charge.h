@@ -13,16 +13,20 @@ struct charge_step {
     int64_t slope;    /* bytes of charge for one more byte of payload */
 };
 
-/* Gives the charge of one datagram of `payload` bytes. */
-typedef enum status charge_of(void *context, int64_t payload, int64_t *out_charge,
-                              struct fault *fault);
+/* Where charges come from: `measure` gives the charge of one datagram of `payload` bytes. */
+struct charge_source {
+    enum status (*measure)(void *context, int64_t payload, int64_t *out_charge,
+                           struct fault *fault);
+    void *context;
+};
 
 /* Finds every step from `low` to `high` and appends to a list of struct charge_step: from where a
  * step begins it reaches out by powers of two, then bisects, so it asks about 2 log2(high - low)
  * times for each step, twice that on a slope. What does not come in steps (more than
- * CHARGE_STEPS_MAX) is STATUS_CORRUPT. Pure but for `measure`; on failure the list is as it was. */
+ * CHARGE_STEPS_MAX) is STATUS_CORRUPT. Pure but for the source; on failure the list is as it was.
+ */
 enum { CHARGE_STEPS_MAX = 256 };
-enum status charge_bisect(charge_of *measure, void *context, int64_t low, int64_t high,
+enum status charge_bisect(const struct charge_source *source, int64_t low, int64_t high,
                           struct list *out_steps, struct fault *fault) must_check;
 
 /* The charge of a payload by a sequence of steps; NONE_INT where no step has it. */
@@ -51,10 +55,16 @@ enum { CHARGE_GRO_SEGMENTS = 16 };
 /* The smallest and the largest payload that this way can carry. */
 void charge_limits(enum family family, enum charge_way way, int64_t *out_low, int64_t *out_high);
 
-/* Finds every step from `low` to `high` (both within charge_limits) on sockets of its own, so that
- * no other traffic changes it. Appends as charge_bisect. STATUS_UNSUPPORTED where the system does
- * not tell what a queued datagram is charged, or where this way does not exist here. */
-enum status charge_steps(enum family family, enum charge_way way, int64_t low, int64_t high,
-                         struct list *out_steps, struct fault *fault) must_check;
+struct charge_question {
+    enum family family;
+    enum charge_way way;
+    int64_t low, high; /* payloads, within charge_limits */
+};
+
+/* Finds every step on sockets of its own, so that no other traffic changes it. Appends as
+ * charge_bisect. STATUS_UNSUPPORTED where the system does not tell what a queued datagram is
+ * charged, or where this way does not exist here. */
+enum status charge_steps(const struct charge_question *question, struct list *out_steps,
+                         struct fault *fault) must_check;
 
 #endif

@@ -97,6 +97,10 @@ static enum exit_code check(const struct request *request)
 
 static enum status prove(const struct request *request, struct advise_view *view)
 {
+    const struct advice_claim claim = { .family = view->family,
+                                        .payload = request->payload,
+                                        .host = &view->host,
+                                        .advice = &view->advice };
     struct fault fault;
     enum status status;
 
@@ -104,8 +108,7 @@ static enum status prove(const struct request *request, struct advise_view *view
         text_copy(view->no_proof, sizeof view->no_proof, "it was not asked for");
         return STATUS_OK;
     }
-    status = adviser_prove(view->family, request->payload, &view->host, &view->advice, &view->proof,
-                           &fault);
+    status = adviser_prove(&claim, &view->proof, &fault);
     if (status != STATUS_OK)
         text_copy(view->no_proof, sizeof view->no_proof, fault.text);
     return status;

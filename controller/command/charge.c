@@ -84,32 +84,35 @@ static enum exit_code check(struct request *request)
 static void measure_way(struct charge_view *view, enum charge_way way)
 {
     struct charge_view_way *at = &view->ways[way];
-    int64_t low, high;
+    struct charge_question question = { .family = view->family, .way = way };
     struct fault fault;
 
-    charge_limits(view->family, way, &low, &high);
-    if (view->from > low)
-        low = view->from;
-    if (view->to < high)
-        high = view->to;
-    if (low > high)
-        snprintf(at->reason, sizeof at->reason, "it carries no payload of this range");
-    else if (charge_steps(view->family, way, low, high, &at->steps, &fault) != STATUS_OK)
+    charge_limits(view->family, way, &question.low, &question.high);
+    if (view->from > question.low)
+        question.low = view->from;
+    if (view->to < question.high)
+        question.high = view->to;
+    if (question.low > question.high)
+        text_copy(at->reason, sizeof at->reason, "it carries no payload of this range");
+    else if (charge_steps(&question, &at->steps, &fault) != STATUS_OK)
         text_copy(at->reason, sizeof at->reason, fault.text);
 }
 
 /* The plain way must be there, the others may be absent from a system. */
 static enum status measure(struct charge_view *view, struct fault *fault)
 {
+    const struct charge_question least = { .family = view->family };
+    const struct charge_question plain = { .family = view->family,
+                                           .low = view->from,
+                                           .high = view->to };
     struct list smallest = { 0 };
-    enum status status = charge_steps(view->family, CHARGE_PLAIN, 0, 0, &smallest, fault);
+    enum status status = charge_steps(&least, &smallest, fault);
 
     if (status != STATUS_OK)
         return status;
     view->smallest = charge_at(&smallest, 0);
     free(smallest.items);
-    status = charge_steps(view->family, CHARGE_PLAIN, view->from, view->to,
-                          &view->ways[CHARGE_PLAIN].steps, fault);
+    status = charge_steps(&plain, &view->ways[CHARGE_PLAIN].steps, fault);
     for (int way = CHARGE_PLAIN + 1; way < CHARGE_WAY_COUNT && status == STATUS_OK; way++)
         measure_way(view, (enum charge_way)way);
     return status;

@@ -34,7 +34,8 @@ static struct advice_proof prove(enum family family, const struct advice_host *h
     struct fault fault = { "" };
 
     advice_give(&question, host, &advice);
-    if (adviser_prove(family, question.payload, host, &advice, &proof, &fault) != STATUS_OK)
+    if (adviser_prove(&(struct advice_claim){ family, question.payload, host, &advice }, &proof,
+                      &fault) != STATUS_OK)
         fail_msg("%s", fault.text);
     assert_true(proof.present && proof.advised.present);
     return proof;
@@ -118,8 +119,9 @@ static void a_proof_that_fills_too_much_is_refused(void **state)
 
     (void)state;
     advice_give(&question, &host, &advice);
-    assert_int_equal(adviser_prove(FAMILY_IPV4, 60000, &host, &advice, &proof, &fault),
-                     STATUS_TOO_LARGE);
+    assert_int_equal(
+        adviser_prove(&(struct advice_claim){ FAMILY_IPV4, 60000, &host, &advice }, &proof, &fault),
+        STATUS_TOO_LARGE);
     assert_non_null(strstr(fault.text, "1400000000"));
     assert_true(proof.agrees && !proof.present);
 }

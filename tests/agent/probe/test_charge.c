@@ -78,7 +78,8 @@ static void finds_every_step(void **state)
         int64_t low = made_up.part[0].from, high = made_up.part[made_up.parts - 1].to;
         struct list steps = { 0 };
 
-        assert_int_equal(charge_bisect(charge_made_up, &made_up, low, high, &steps, NULL),
+        assert_int_equal(charge_bisect(&(struct charge_source){ charge_made_up, &made_up }, low,
+                                       high, &steps, NULL),
                          STATUS_OK);
         assert_int_equal(steps.count, made_up.parts);
         assert_memory_equal(steps.items, made_up.part, made_up.parts * sizeof made_up.part[0]);
@@ -97,7 +98,9 @@ static void stays_in_the_range_that_is_asked_for(void **state)
     const struct charge_step *step;
 
     (void)state;
-    assert_int_equal(charge_bisect(charge_made_up, &made_up, 5, 50, &steps, NULL), STATUS_OK);
+    assert_int_equal(
+        charge_bisect(&(struct charge_source){ charge_made_up, &made_up }, 5, 50, &steps, NULL),
+        STATUS_OK);
     step = steps.items;
     assert_int_equal(steps.count, 3);
     assert_true(step[0].from == 5 && step[0].to == 9 && step[0].charge == 100);
@@ -108,7 +111,9 @@ static void stays_in_the_range_that_is_asked_for(void **state)
     assert_int_equal(charge_at(&steps, 50), 339);
     assert_true(charge_at(&steps, 4) == NONE_INT && charge_at(&steps, 51) == NONE_INT);
     /* one payload alone, behind what is there */
-    assert_int_equal(charge_bisect(charge_made_up, &made_up, 7, 7, &steps, NULL), STATUS_OK);
+    assert_int_equal(
+        charge_bisect(&(struct charge_source){ charge_made_up, &made_up }, 7, 7, &steps, NULL),
+        STATUS_OK);
     step = steps.items;
     assert_int_equal(steps.count, 4);
     assert_true(step[3].from == 7 && step[3].to == 7 && step[3].charge == 100);
@@ -124,7 +129,9 @@ static void a_failure_leaves_the_list_as_it_was(void **state)
     struct fault fault;
 
     (void)state;
-    assert_int_equal(charge_bisect(charge_made_up, &made_up, 0, 99, &steps, &fault), STATUS_AGAIN);
+    assert_int_equal(
+        charge_bisect(&(struct charge_source){ charge_made_up, &made_up }, 0, 99, &steps, &fault),
+        STATUS_AGAIN);
     assert_string_equal(fault.text, "no");
     assert_int_equal(steps.count, 0);
     free(steps.items);
@@ -145,7 +152,9 @@ static void what_has_no_steps_is_refused(void **state)
     struct fault fault;
 
     (void)state;
-    assert_int_equal(charge_bisect(charge_twice, NULL, 0, 65507, &steps, &fault), STATUS_CORRUPT);
+    assert_int_equal(
+        charge_bisect(&(struct charge_source){ charge_twice, NULL }, 0, 65507, &steps, &fault),
+        STATUS_CORRUPT);
     assert_non_null(strstr(fault.text, "does not come in steps"));
     assert_int_equal(steps.count, 0);
     free(steps.items);
@@ -183,7 +192,8 @@ static struct list measured(enum family family, enum charge_way way, int64_t low
 {
     struct list steps = { 0 };
     struct fault fault = { "" };
-    enum status status = charge_steps(family, way, low, high, &steps, &fault);
+    const struct charge_question question = { family, way, low, high };
+    enum status status = charge_steps(&question, &steps, &fault);
 
     if (status == STATUS_UNSUPPORTED) {
         print_message("%s: %s\n", charge_way_names[way], fault.text);
