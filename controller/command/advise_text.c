@@ -133,7 +133,7 @@ static void put_not_curable(const struct advise_view *view, struct buf *out)
 
     buf_printf(out,
                "\nNo buffer cures this: %s datagrams a second come and %s are read. The largest "
-               "buffer here\nfirst drops after %s%s;\nthen %.1f %% are lost. Read faster, or send "
+               "buffer here\nfirst drops after %s%s; then %.1f %% are lost.\nRead faster, or send "
                "less.\n",
                per_second(question->rate).text, per_second(read_rate).text,
                time_of(view->advice.first_drop_s).text,

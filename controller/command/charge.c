@@ -142,13 +142,16 @@ static enum exit_code answer(const struct request *request)
                                 .to = request->to };
     struct fault fault;
     enum exit_code code = EXIT_FAILED;
+    enum status status;
 
     record_init(&host_record, &view.machine);
     machine_describe(&view.machine);
-    if (measure(&view, &fault) == STATUS_OK)
+    status = measure(&view, &fault);
+    if (status == STATUS_OK)
         code = print(request, &view);
     else
-        fprintf(stderr, "sonde charge: %s\n", fault.text);
+        fprintf(stderr, "sonde charge: %s%s\n", fault.text,
+                status == STATUS_UNSUPPORTED ? "; 'sonde buffers hold' counts what it holds" : "");
     for (int way = 0; way < CHARGE_WAY_COUNT; way++)
         free(view.ways[way].steps.items);
     record_done(&host_record, &view.machine);
