@@ -224,7 +224,8 @@ static void say_outcome(const struct experiment_result *result, char out_text[OU
         break;
     case EXPERIMENT_IDLE:
     case EXPERIMENT_COUNT:
-        snprintf(out_text, OUTCOME_SIZE, "%zu sockets dropped", result->idle.owners.count);
+        snprintf(out_text, OUTCOME_SIZE, "%zu socket%s dropped something",
+                 result->idle.owners.count, result->idle.owners.count == 1 ? "" : "s");
         break;
     }
 }
