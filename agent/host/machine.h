@@ -10,8 +10,9 @@
 void machine_describe(struct host *out_host);
 
 /* Appends the limits to a map: Linux net.core.rmem_max, rmem_default, wmem_max, wmem_default,
- * netdev_max_backlog, net.ipv4.udp_mem.min/pressure/max (pages), udp_rmem_min, udp_wmem_min; macOS
- * net.inet.udp.maxdgram, net.inet.udp.recvspace, kern.ipc.maxsockbuf. One that cannot be read is
+ * netdev_max_backlog, net.ipv4.udp_mem.min/pressure/max (pages), udp_rmem_min, udp_wmem_min,
+ * icmp_ratelimit, icmp_ratemask, icmp_msgs_per_sec; macOS net.inet.udp.maxdgram,
+ * net.inet.udp.recvspace, kern.ipc.maxsockbuf, net.inet.icmp.icmplim. One that cannot be read is
  * null. */
 void machine_limits(struct list *out_limits);
 

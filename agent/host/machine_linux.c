@@ -121,6 +121,9 @@ void machine_limits(struct list *out_limits)
           3 },
         { "/proc/sys/net/ipv4/udp_rmem_min", { "net.ipv4.udp_rmem_min" }, 1 },
         { "/proc/sys/net/ipv4/udp_wmem_min", { "net.ipv4.udp_wmem_min" }, 1 },
+        { "/proc/sys/net/ipv4/icmp_ratelimit", { "net.ipv4.icmp_ratelimit" }, 1 },
+        { "/proc/sys/net/ipv4/icmp_ratemask", { "net.ipv4.icmp_ratemask" }, 1 },
+        { "/proc/sys/net/ipv4/icmp_msgs_per_sec", { "net.ipv4.icmp_msgs_per_sec" }, 1 },
     };
 
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++)

@@ -55,7 +55,7 @@ void machine_cpu(char *out_text, size_t size)
 void machine_limits(struct list *out_limits)
 {
     static const char *const names[] = { "net.inet.udp.maxdgram", "net.inet.udp.recvspace",
-                                         "kern.ipc.maxsockbuf" };
+                                         "kern.ipc.maxsockbuf", "net.inet.icmp.icmplim" };
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         map_add_int(out_limits, names[i], sysctl_int(names[i]));

@@ -31,6 +31,10 @@ enum status socket_buffer_granted(int fd, enum socket_buffer which, int64_t *out
 /* The factor between what a user asks and what is granted: 2 on Linux, 1 on macOS. */
 int64_t socket_buffer_factor(void);
 
+/* The share of a receive buffer that may stay booked for datagrams that were read already, while
+ * the queue does not run empty: 1/4 on Linux (net/ipv4/udp.c:udp_rmem_release), none on macOS. */
+double socket_release_share(void);
+
 /* Datagrams that this socket dropped since it was made (Linux: SO_MEMINFO, exact at once, 32 bits
  * that wrap). STATUS_UNSUPPORTED where the system does not count per socket. */
 enum status socket_drops(int fd, uint32_t *out_drops) must_check;

@@ -74,6 +74,11 @@ int64_t socket_buffer_factor(void)
     return 2;
 }
 
+double socket_release_share(void)
+{
+    return 0.25;
+}
+
 /* One of the SK_MEMINFO_* values; kernels before 4.12 have no DROPS in a shorter array. */
 static enum status read_meminfo(int fd, unsigned which, uint32_t *out_value)
 {

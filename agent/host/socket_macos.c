@@ -105,6 +105,11 @@ int64_t socket_buffer_factor(void)
     return 1;
 }
 
+double socket_release_share(void)
+{
+    return 0;
+}
+
 /* xnu counts drops per socket only in private structs (docs/counters.md). */
 enum status socket_drops(int fd, uint32_t *out_drops)
 {

@@ -46,8 +46,9 @@ struct answer {
 /* A ring of slots: read at the tail, answered at the head. */
 struct echo_worker {
     struct echo *echo;
-    size_t slot; /* bytes of room for one datagram */
-    size_t room; /* slots, a multiple of the batch */
+    size_t slot;  /* bytes of room for one datagram */
+    size_t room;  /* slots, a multiple of DATAGRAM_BATCH_MAX */
+    size_t batch; /* datagrams to read in one call */
     size_t head, pending;
     uint8_t *bytes;
     struct datagram *datagrams;
@@ -135,6 +136,7 @@ struct echo_worker *echo_worker_new(struct echo *echo, size_t payload)
     worker->echo = echo;
     worker->slot = (payload + 64) / 64 * 64; /* one byte more than the payload shows a longer one */
     worker->room = room;
+    worker->batch = engine_read_batch(payload);
     worker->bytes = must_calloc(room, worker->slot);
     worker->datagrams = must_calloc(room, sizeof *worker->datagrams);
     worker->peers = must_calloc(room, sizeof *worker->peers);
@@ -234,7 +236,7 @@ static size_t read_waiting(struct echo_worker *worker, bool late)
         size_t tail = (worker->head + worker->pending) % worker->room;
         struct mono now;
 
-        asked = smallest(worker->room - worker->pending, worker->room - tail, DATAGRAM_BATCH_MAX);
+        asked = smallest(worker->room - worker->pending, worker->room - tail, worker->batch);
         got = receive_batch(worker, tail, asked);
         now = mono_now();
         for (size_t i = tail; i < tail + got; i++) {
@@ -313,6 +315,9 @@ static void answer_batch(struct echo_worker *worker, int64_t work_ns)
     transmit(echo->engine, echo->fd, out, count, &worker->reverse);
     worker->head = (worker->head + slots) % worker->room;
     worker->pending -= slots;
+    /* An empty ring starts over: the first slots are the ones that the caches still hold. */
+    if (worker->pending == 0)
+        worker->head = 0;
 }
 
 size_t echo_serve(struct echo_worker *worker)

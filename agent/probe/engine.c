@@ -1,6 +1,8 @@
 /* Owns the table of engines and which of them this platform has. */
 #include "agent/probe/engine.h"
 
+enum { CACHED_BYTES = 256 << 10 };
+
 static bool always(void)
 {
     return true;
@@ -41,4 +43,11 @@ const struct engine *engine_find(enum engine_kind kind, struct fault *fault)
 enum engine_kind engine_best(void)
 {
     return engines[ENGINE_BATCH].available() ? ENGINE_BATCH : ENGINE_SINGLE;
+}
+
+size_t engine_read_batch(size_t payload)
+{
+    size_t count = payload == 0 ? DATAGRAM_BATCH_MAX : CACHED_BYTES / payload;
+
+    return count < 1 ? 1 : count > DATAGRAM_BATCH_MAX ? DATAGRAM_BATCH_MAX : count;
 }

@@ -14,6 +14,10 @@ struct engine {
     size_t (*send)(int fd, struct datagram *datagrams, size_t count, int *out_error);
 };
 
+/* How many datagrams of this payload to read in one call: what is looked at afterwards should still
+ * be in the core's cache, and for large datagrams a system call costs little beside the copying. */
+size_t engine_read_batch(size_t payload);
+
 /* The engine of this kind; NULL with a fault that says why, where this platform lacks it. */
 const struct engine *engine_find(enum engine_kind kind, struct fault *fault);
 

@@ -1,23 +1,20 @@
-/* What a receive buffer holds while nobody reads: the ladder of buffers, hold by payload, sweep by
- * buffer, and a port where nobody listens. */
+/* What a receive buffer holds while nobody reads: hold by payload, sweep by buffer. */
 #ifndef SONDE_PROBE_HOLD_H
 #define SONDE_PROBE_HOLD_H
 
 #include "proto/wire/buffers.h"
 
-/* Opens a plain socket and asks for a buffer; asked NONE_INT leaves and reports the default. A
- * kernel that refuses is an answer: granted is NONE_INT and out_error says so. */
-void ladder_step(enum family family, enum buffer_side side, int64_t asked,
-                 struct ladder_result *out_result, char *out_error, size_t size);
+struct hold_order {
+    enum family family;
+    int64_t payload; /* any UDP payload, bytes */
+    int64_t rcvbuf;  /* 0: a plain socket's default */
+    int64_t sends;
+};
 
-/* Sends `sends` datagrams to a socket that does not read, then counts what it holds by reading it,
- * and predicts the same number beforehand from charge and rule (calibrate.h). */
-enum status hold_measure(enum family family, int64_t payload, int64_t rcvbuf, int64_t sends,
-                         struct hold_result *out_result, struct fault *fault) must_check;
-
-/* Sends to a port of loopback where nobody listens. */
-enum status closed_port_measure(enum family family, int64_t sends,
-                                struct closed_port_result *out_result,
-                                struct fault *fault) must_check;
+/* Predicts from charge and rule (calibrate.h) what a socket holds that does not read, then sends to
+ * one and counts what it holds by reading it. Where sockets count their drops, held + drops = sent
+ * exactly, or STATUS_CORRUPT: then something else used the socket. */
+enum status hold_measure(const struct hold_order *order, struct hold_result *out_result,
+                         struct fault *fault) must_check;
 
 #endif

@@ -28,7 +28,22 @@ int64_t pair_send(const struct pair *pair, int64_t count, struct refused *out_re
 /* Waits until something can be read, at most half a second: a busy kernel may deliver later. */
 bool pair_wait(const struct pair *pair);
 
-/* Reads and counts until nothing more comes. */
+/* Reads and counts what is there now. */
+int64_t pair_read_present(const struct pair *pair);
+
+/* Reads and counts until nothing more comes, which takes half a second to see. */
 int64_t pair_read_all(const struct pair *pair);
+
+/* What nobody has read yet. */
+struct pair_queue {
+    int64_t held;         /* datagrams: sent and not dropped */
+    int64_t queued_bytes; /* what the kernel charges for them */
+};
+
+/* Waits, at most half a second, until each of `sent` datagrams is in the receiver's queue or among
+ * its drops, of which there were `drops_before` before the first was sent; `charge` is what one
+ * takes of the buffer. STATUS_UNSUPPORTED where a socket does not count its drops. */
+enum status pair_settle(const struct pair *pair, int64_t sent, uint32_t drops_before,
+                        int64_t charge, struct pair_queue *out_queue) must_check;
 
 #endif

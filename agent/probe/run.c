@@ -1,29 +1,9 @@
-/* Owns the order of a run: machine facts, idle noise, cases, counters. Measures nothing itself. */
+/* Owns the order of a loopback run: idle noise, cases. Measures nothing itself. */
 #include "agent/probe/run.h"
 
-#include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "agent/host/counters.h"
-#include "agent/host/machine.h"
 #include "agent/probe/engine.h"
 #include "agent/probe/loopback.h"
-#include "proto/base/digest.h"
-#include "proto/base/text.h"
-
-enum { TICK_MS = 100 };
-
-static bool is_set(const atomic_bool *flag)
-{
-    return flag != NULL && atomic_load_explicit(flag, memory_order_relaxed);
-}
-
-static bool is_over(const struct run_watch *watch)
-{
-    return is_set(watch->finish) || is_set(watch->stop);
-}
+#include "agent/probe/run_frame.h"
 
 double run_seconds(const struct plan *plan)
 {
@@ -71,130 +51,10 @@ void run_default_plan(struct plan *out_plan)
 
 static void copy_plan(const struct plan *plan, struct plan *out_plan)
 {
-    struct list payloads = { 0 };
-    struct list windows = { 0 };
-    struct list engines = { 0 };
-
-    for (size_t i = 0; i < plan->payloads.count; i++)
-        append_int(&payloads, ((const int64_t *)plan->payloads.items)[i]);
-    for (size_t i = 0; i < plan->windows.count; i++)
-        append_int(&windows, ((const int64_t *)plan->windows.items)[i]);
-    for (size_t i = 0; i < plan->engines.count; i++)
-        *(int *)list_append_sized(&engines, sizeof(int)) = ((const int *)plan->engines.items)[i];
     *out_plan = *plan;
-    out_plan->payloads = payloads;
-    out_plan->windows = windows;
-    out_plan->engines = engines;
-}
-
-static void start_record(const struct plan *plan, struct wall now, struct run *run)
-{
-    uint8_t random[10];
-
-    run_init(run, RUN_LOOPBACK);
-    digest_random(random, sizeof random);
-    text_copy(run->schema, sizeof run->schema, RUN_SCHEMA);
-    uuid7_format(now.ns / NS_PER_MS, random, run->id);
-    run->kind = RUN_LOOPBACK;
-    wall_format(now, run->started);
-    copy_plan(plan, &run->plan);
-}
-
-static struct host *add_host(struct run *run)
-{
-    struct host *host = list_append_sized(&run->hosts, sizeof *host);
-
-    record_init(&host_record, host);
-    machine_describe(host);
-    host->role = HOST_LOCAL;
-    return host;
-}
-
-static void add_reset(struct host_counters *counters, const bool reset[COUNTER_COUNT])
-{
-    for (size_t i = 0; i < COUNTER_COUNT; i++) {
-        char *name;
-
-        if (!reset[i])
-            continue;
-        name = strdup(counter_names[i]);
-        if (name == NULL)
-            abort();
-        *(char **)list_append_sized(&counters->reset, sizeof name) = name;
-    }
-}
-
-static void note_unavailable(const struct counter_snapshot *snapshot,
-                             struct host_counters *counters)
-{
-    for (size_t i = 0; i < COUNTER_COUNT; i++) {
-        if (snapshot->total.value[i] == NONE_INT)
-            map_add_text(&counters->unavailable, counter_names[i], snapshot->reason[i]);
-    }
-}
-
-static bool same_limits(const struct list *a, const struct list *b)
-{
-    for (size_t i = 0; i < a->count; i++) {
-        const struct map_item *item = (const struct map_item *)a->items + i;
-        const struct map_item *other = map_find(b, item->key);
-
-        if (other == NULL || other->number != item->number)
-            return false;
-    }
-    return a->count == b->count;
-}
-
-static enum status snapshot_into(struct counters *out_counters, struct host_counters *unavailable,
-                                 struct fault *fault)
-{
-    struct counter_snapshot snapshot;
-    enum status status = counters_read(NULL, &snapshot, fault);
-
-    if (status != STATUS_OK)
-        return status;
-    *out_counters = snapshot.total;
-    if (unavailable != NULL)
-        note_unavailable(&snapshot, unavailable);
-    counter_snapshot_done(&snapshot);
-    return STATUS_OK;
-}
-
-/* --- the idle interval ---------------------------------------------------------------------- */
-
-static void wait_idle(double seconds, const struct run_watch *watch, struct mono start)
-{
-    int64_t length = (int64_t)(seconds * (double)NS_PER_S);
-    int64_t left;
-
-    while ((left = length - mono_between(start, mono_now())) > 0 && !is_over(watch)) {
-        int64_t ms = (left + NS_PER_MS - 1) / NS_PER_MS;
-
-        poll(NULL, 0, ms < TICK_MS ? (int)ms : TICK_MS);
-        if (watch->tick != NULL)
-            watch->tick(watch->context);
-    }
-}
-
-static enum status measure_idle(double seconds, const struct run_watch *watch, struct host *host,
-                                struct fault *fault)
-{
-    struct mono start = mono_now();
-    struct counters before, after;
-    bool reset[COUNTER_COUNT];
-    enum status status = snapshot_into(&before, NULL, fault);
-
-    if (watch->begin != NULL)
-        watch->begin(watch->context, SIZE_MAX, NULL);
-    if (status != STATUS_OK)
-        return status;
-    wait_idle(seconds, watch, start);
-    status = snapshot_into(&after, NULL, fault);
-    if (status != STATUS_OK)
-        return status;
-    counters_subtract(&before, &after, counters_width32(), &host->counters.idle.delta, reset);
-    host->counters.idle.seconds = (double)mono_between(start, mono_now()) / (double)NS_PER_S;
-    return STATUS_OK;
+    out_plan->payloads = run_frame_copy(&plan->payloads, sizeof(int64_t));
+    out_plan->windows = run_frame_copy(&plan->windows, sizeof(int64_t));
+    out_plan->engines = run_frame_copy(&plan->engines, sizeof(int));
 }
 
 /* --- the cases ------------------------------------------------------------------------------ */
@@ -207,7 +67,7 @@ static void measure_cases(const struct plan *plan, struct loopback *loopback,
                                              .stop = watch->stop };
     size_t count = plan_case_count(plan);
 
-    for (size_t i = 0; i < count && !is_over(watch); i++) {
+    for (size_t i = 0; i < count && !idle_is_over(watch->finish, watch->stop); i++) {
         struct case_params params = plan_case(plan, i);
         struct case_result result;
 
@@ -226,43 +86,35 @@ static void measure_cases(const struct plan *plan, struct loopback *loopback,
     run->interrupted = run->cases.count < count;
 }
 
-static enum status close_host(struct host *host, struct fault *fault)
+static enum status measure_idle(double seconds, const struct run_watch *watch, struct host *host,
+                                struct fault *fault)
 {
-    bool reset[COUNTER_COUNT];
-    struct list limits = { 0 };
-    enum status status = snapshot_into(&host->counters.after, NULL, fault);
+    const struct idle_watch idle_watch = {
+        .context = watch->context, .tick = watch->tick, .finish = watch->finish, .stop = watch->stop
+    };
 
-    if (status != STATUS_OK)
-        return status;
-    counters_subtract(&host->counters.before, &host->counters.after, counters_width32(),
-                      &host->counters.delta, reset);
-    add_reset(&host->counters, reset);
-    machine_limits(&limits);
-    host->limits_unchanged = same_limits(&host->limits, &limits);
-    free(limits.items);
-    return STATUS_OK;
+    if (watch->begin != NULL)
+        watch->begin(watch->context, SIZE_MAX, NULL);
+    return run_frame_idle(seconds, &idle_watch, host, fault);
 }
 
 enum status run_loopback(const struct plan *plan, const struct run_watch *watch,
                          struct run *out_run, struct fault *fault)
 {
-    struct wall wall = wall_now();
-    struct mono start = mono_now();
-    struct loopback *loopback = loopback_new(wall);
-    struct host *host;
+    struct run_times times;
+    struct host *host = run_frame_start(out_run, RUN_LOOPBACK, &times);
+    struct loopback *loopback = loopback_new(times.wall);
     enum status status;
 
-    start_record(plan, wall, out_run);
-    host = add_host(out_run);
+    copy_plan(plan, &out_run->plan);
     status = measure_idle(plan->idle_s, watch, host, fault);
     if (status == STATUS_OK)
-        status = snapshot_into(&host->counters.before, &host->counters, fault);
+        status = run_frame_open(host, fault);
     if (status == STATUS_OK) {
         measure_cases(plan, loopback, watch, out_run);
-        status = close_host(host, fault);
+        status = run_frame_close(host, fault);
     }
-    /* The wall clock was read once; the end is that plus what really passed. */
-    wall_format((struct wall){ wall.ns + mono_between(start, mono_now()) }, out_run->finished);
+    run_frame_finish(out_run, &times);
     loopback_free(loopback);
     if (status != STATUS_OK)
         run_done(out_run);

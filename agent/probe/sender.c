@@ -24,7 +24,8 @@ struct sender {
     size_t window_size;
     uint64_t outstanding; /* of all clients */
     uint64_t burst_refused;
-    size_t slot; /* bytes of room for one datagram */
+    size_t slot;  /* bytes of room for one datagram */
+    size_t batch; /* datagrams to read in one call */
     uint8_t *bytes;
     struct mono first_sent, last_echo;
     struct mono due; /* the next burst of an open loop */
@@ -52,7 +53,8 @@ struct sender *sender_new(const int *fds, size_t count, const struct engine *eng
     sender->engine = engine;
     sender->count = count;
     sender->slot = (payload + 64) / 64 * 64;
-    sender->bytes = must_calloc(DATAGRAM_BATCH_MAX, sender->slot);
+    sender->batch = engine_read_batch(payload);
+    sender->bytes = must_calloc(sender->batch, sender->slot);
     sender->clients = must_calloc(count, sizeof *sender->clients);
     for (size_t i = 0; i < count; i++)
         sender->clients[i].fd = fds[i];
@@ -248,14 +250,14 @@ static size_t receive_batch(struct sender *sender, const struct client *client)
 {
     int error;
 
-    for (size_t i = 0; i < DATAGRAM_BATCH_MAX; i++) {
+    for (size_t i = 0; i < sender->batch; i++) {
         sender->inbox[i] = (struct datagram){
             .part = { { sender->bytes + i * sender->slot, sender->slot } },
             .parts = 1,
         };
     }
     for (int tries = 0; tries < DATAGRAM_BATCH_MAX; tries++) {
-        size_t got = sender->engine->receive(client->fd, sender->inbox, DATAGRAM_BATCH_MAX, &error);
+        size_t got = sender->engine->receive(client->fd, sender->inbox, sender->batch, &error);
 
         if (got > 0)
             return got;
@@ -285,7 +287,7 @@ size_t sender_collect(struct sender *sender, size_t client_index, bool resend, s
         if (resend && freed > 0 && mono_between(now, deadline) > 0)
             send_many(sender, client, freed);
         count += got;
-    } while (got == DATAGRAM_BATCH_MAX && count < sender->window_size);
+    } while (got == sender->batch && count < sender->window_size);
     return count;
 }
 

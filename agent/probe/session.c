@@ -2,7 +2,6 @@
 #include "agent/probe/session.h"
 
 #include <assert.h>
-#include <string.h>
 
 /* Timestamps come from the host's clock without its synchronisation being known: S = 0, one second
  * of error (RFC 4656 section 4.1.2). */
@@ -50,7 +49,7 @@ bool session_padding_ok(const struct session *session, uint32_t sequence, uint8_
         return true;
     return tlv[0] == flags && tlv[1] == STAMP_TLV_PADDING && tlv[2] == (uint8_t)(padding >> 8) &&
            tlv[3] == (uint8_t)padding &&
-           memcmp(bytes + session->head, pattern_slice(session->pattern, sequence), padding) == 0;
+           pattern_matches(session->pattern, sequence, bytes + session->head, padding);
 }
 
 static bool all_zero(const uint8_t *bytes, size_t from, size_t to)

@@ -26,4 +26,11 @@ enum status slow_reader_measure(const struct slow_reader_order *order,
  * and a reader takes read_s seconds for each: max(0, 1 - (held + read during sending) / sent). */
 double slow_reader_model(int64_t sent, double sending_s, int64_t held, double read_s);
 
+/* Of `held` datagrams, how many are there on average when the sending ends, on a kernel that gives
+ * the room of what was read back in lumps of `share` of the buffer (socket_release_share). Between
+ * two lumps a full buffer loses what is read until the next one, and at the end up to a whole lump
+ * is booked for nothing or not filled again yet. With p = read rate / sending rate, below 1, that
+ * is from p to 1 lumps, (1 + p) / 2 on average; and never more than was read at all. */
+int64_t slow_reader_held(int64_t sent, double sending_s, int64_t held, double read_s, double share);
+
 #endif

@@ -12,8 +12,14 @@
 static const struct command commands[] = {
     { "loopback", "measure UDP on this machine's loopback and say where every lost datagram went",
       command_loopback },
+    { "buffers", "what a receive buffer holds on this machine, experiment by experiment",
+      command_buffers },
     { "report", "draw the figure of archived runs and check that they add up", command_report },
     { "budget", "how large a UDP payload fits an MTU", command_budget },
+    { "advise", "how big a receive buffer must be for a burst, proved on the spot",
+      command_advise },
+    { "charge", "what the kernel charges a receive buffer for each datagram, by its size",
+      command_charge },
     { "counters", "this kernel's UDP and IP counters, now or as they change", command_counters },
 };
 

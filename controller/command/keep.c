@@ -1,13 +1,15 @@
-/* Owns how a measured run gets into the archive, or somewhere at least. */
+/* Owns how a measured run gets into the archive, or somewhere at least, and onto stdout. */
 #include "controller/command/keep.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/command/style.h"
 #include "proto/base/text.h"
 #include "proto/base/utf8.h"
 #include "proto/wire/limits.h"
+#include "proto/wire/record_json.h"
 
 static void add_word(struct list *words, const char *word)
 {
@@ -59,4 +61,23 @@ enum exit_code keep_run(const char *command, const char *output, const struct ru
     if (status == STATUS_CORRUPT || archive_elsewhere(command, run, out_path) != STATUS_OK)
         out_path[0] = '\0';
     return EXIT_FAILED;
+}
+
+void keep_print(const struct run *run, bool json, const char *path, keep_words *words)
+{
+    struct buf text;
+
+    buf_init(&text, LIMIT_JSON_BYTES);
+    if (json) {
+        if (record_to_json(run_record_of(run->kind), run, &text) == STATUS_OK)
+            buf_text(&text, "\n");
+    } else {
+        words(run, style_of_stdout(), &text);
+        if (*path != '\0')
+            buf_printf(&text, "\nArchive: %s\n", path);
+    }
+    fwrite(buf_peek(&text), 1, text.length, stdout);
+    buf_done(&text);
+    if (json && *path != '\0')
+        fprintf(stderr, "archive: %s\n", path);
 }

@@ -14,13 +14,11 @@
 #include "controller/command/keep.h"
 #include "controller/command/options.h"
 #include "controller/command/progress.h"
-#include "controller/command/style.h"
 #include "controller/report/archive.h"
 #include "controller/report/terminal.h"
 #include "proto/base/text.h"
-#include "proto/wire/record_json.h"
 
-enum { OUTPUT_MAX = 64 << 20 };
+enum { LABEL_SIZE = 160 };
 
 static const char about[] =
     "Sends UDP bursts over this machine's loopback, both roles in one process, and gives every\n"
@@ -192,15 +190,32 @@ static enum exit_code check_request(struct request *request)
 
 /* --- while it runs -------------------------------------------------------------------------- */
 
+static void on_idle(struct view *view)
+{
+    double seconds = view->request->plan.idle_s;
+
+    progress_begin(&view->progress, "listening to the idle machine", seconds);
+    if (!view->progress.live)
+        fprintf(stderr, "listening to the idle machine for %.3g s\n", seconds);
+}
+
 static void on_begin(void *context, size_t index, const struct case_params *params)
 {
     struct view *view = context;
-    double drain_s = (double)PHASE_DRAIN_NS / (double)NS_PER_S;
-    double at_most_s = params == NULL ? view->request->plan.idle_s : case_seconds(params, drain_s);
+    char payload[TEXT_QUANTITY_SIZE], label[LABEL_SIZE];
 
-    if (params != NULL && index == 0)
-        progress_end(&view->progress, NULL); /* of the idle interval */
-    progress_begin(&view->progress, index, params, at_most_s);
+    if (params == NULL) {
+        on_idle(view);
+        return;
+    }
+    if (index == 0)
+        progress_end(&view->progress, false, ""); /* of the idle interval */
+    text_grouped(params->payload, payload);
+    snprintf(label, sizeof label, "[%zu/%zu] %s B, window %lld, %s, repeat %lld", index + 1,
+             plan_case_count(&view->request->plan), payload, (long long)params->window,
+             engine_names[params->engine], (long long)params->repeat);
+    progress_begin(&view->progress, label,
+                   case_seconds(params, (double)PHASE_DRAIN_NS / (double)NS_PER_S));
 }
 
 static void on_tick(void *context)
@@ -215,56 +230,36 @@ static void on_tick(void *context)
 static void on_end(void *context, const struct case_result *result)
 {
     struct view *view = context;
+    const struct phase *measured = &result->phases.measure;
+    char outcome[sizeof result->error + 16], lost[TEXT_QUANTITY_SIZE];
 
-    progress_end(&view->progress, result);
-}
-
-static void print_duration(FILE *to, double seconds)
-{
-    long whole = (long)(seconds + 0.5);
-
-    if (whole >= 60)
-        fprintf(to, "%ld min %ld s", whole / 60, whole % 60);
+    text_grouped(measured->lost_echoes, lost);
+    if (result->status == CASE_ERROR)
+        snprintf(outcome, sizeof outcome, "error: %s", result->error);
+    else if (result->status == CASE_FAIL)
+        snprintf(outcome, sizeof outcome, "fail, %s echoes lost", lost);
     else
-        fprintf(to, "%.3g s", seconds);
+        snprintf(outcome, sizeof outcome, "pass, %.0f echoes/s", measured->echoes_per_second);
+    progress_end(&view->progress, result->status != CASE_PASS, outcome);
 }
 
 static void announce(const struct request *request)
 {
     const struct plan *plan = &request->plan;
     const struct case_common *common = &plan->common;
+    char longest[PROGRESS_DURATION_SIZE];
 
+    progress_duration(run_seconds(plan), longest);
     fprintf(stderr,
             "sonde loopback: %zu cases (%zu payloads x %zu windows x %lld repeats x %zu engines) "
-            "over %s loopback,\n%lld clients, %s model with %lld I/O threads; takes at most ",
+            "over %s loopback,\n%lld clients, %s model with %lld I/O threads; takes at most %s\n",
             plan_case_count(plan), plan->payloads.count, plan->windows.count,
             (long long)plan->repeats, plan->engines.count, family_names[common->family],
             (long long)common->clients, io_model_names[common->io_model],
-            (long long)common->io_threads);
-    print_duration(stderr, run_seconds(plan));
-    fprintf(stderr, "\n");
+            (long long)common->io_threads, longest);
 }
 
 /* --- afterwards ----------------------------------------------------------------------------- */
-
-static void print_run(const struct request *request, const struct run *run, const char *path)
-{
-    struct buf text;
-
-    buf_init(&text, LIMIT_JSON_BYTES);
-    if (request->json) {
-        if (record_to_json(run_record_of(run->kind), run, &text) == STATUS_OK)
-            buf_text(&text, "\n");
-    } else {
-        terminal_loopback(run, style_of_stdout(), &text);
-        if (*path != '\0')
-            buf_printf(&text, "\nArchive: %s\n", path);
-    }
-    fwrite(buf_peek(&text), 1, text.length, stdout);
-    buf_done(&text);
-    if (request->json && *path != '\0')
-        fprintf(stderr, "archive: %s\n", path);
-}
 
 static enum exit_code outcome(const struct request *request, const struct run *run)
 {
@@ -306,7 +301,7 @@ static enum exit_code measure(const struct request *request, int argc, char **ar
 
     interrupt_catch();
     announce(request);
-    progress_init(&view.progress, &request->plan, run_seconds(&request->plan));
+    progress_init(&view.progress, run_seconds(&request->plan));
     status = run_loopback(&request->plan, &watch, &run, &fault);
     progress_done(&view.progress);
     if (status != STATUS_OK) {
@@ -315,7 +310,7 @@ static enum exit_code measure(const struct request *request, int argc, char **ar
     }
     keep_describe(&run, argc, argv);
     kept = keep_run(argv[0], request->output, &run, path);
-    print_run(request, &run, path);
+    keep_print(&run, request->json, path, terminal_loopback);
     code = outcome(request, &run);
     run_done(&run);
     return kept == EXIT_MEASURED ? code : kept;

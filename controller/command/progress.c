@@ -2,39 +2,20 @@
 #include "controller/command/progress.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "proto/base/text.h"
 
-void progress_init(struct progress *progress, const struct plan *plan, double whole_s)
+void progress_init(struct progress *progress, double whole_s)
 {
-    *progress = (struct progress){ .live = isatty(STDERR_FILENO) == 1,
-                                   .cases = plan_case_count(plan),
-                                   .whole_s = whole_s };
+    *progress = (struct progress){ .live = isatty(STDERR_FILENO) == 1, .whole_s = whole_s };
 }
 
-static void label_case(struct progress *progress, size_t index, const struct case_params *params)
-{
-    char payload[TEXT_QUANTITY_SIZE];
-
-    text_grouped(params->payload, payload);
-    snprintf(progress->label, sizeof progress->label,
-             "[%zu/%zu] %s B, window %lld, %s, repeat %lld", index + 1, progress->cases, payload,
-             (long long)params->window, engine_names[params->engine], (long long)params->repeat);
-}
-
-void progress_begin(struct progress *progress, size_t index, const struct case_params *params,
-                    double at_most_s)
+void progress_begin(struct progress *progress, const char *label, double at_most_s)
 {
     progress->case_s = at_most_s;
     progress->case_began = mono_now();
-    if (params == NULL)
-        snprintf(progress->label, sizeof progress->label, "listening to the idle machine");
-    else
-        label_case(progress, index, params);
-    if (params == NULL && !progress->live)
-        fprintf(stderr, "%s for %.3g s\n", progress->label, at_most_s);
+    text_copy(progress->label, sizeof progress->label, label);
     progress_tick(progress, "");
 }
 
@@ -52,32 +33,26 @@ void progress_tick(struct progress *progress, const char *note)
     fflush(stderr);
 }
 
-static void print_outcome(const struct progress *progress, const struct case_result *result)
-{
-    char lost[TEXT_QUANTITY_SIZE];
-
-    text_grouped(result->phases.measure.lost_echoes, lost);
-    if (result->status == CASE_ERROR)
-        fprintf(stderr, "%s: error: %s\n", progress->label, result->error);
-    else if (result->status == CASE_FAIL)
-        fprintf(stderr, "%s: fail, %s echoes lost\n", progress->label, lost);
-    else
-        fprintf(stderr, "%s: pass, %.0f echoes/s\n", progress->label,
-                result->phases.measure.echoes_per_second);
-}
-
-void progress_end(struct progress *progress, const struct case_result *result)
+void progress_end(struct progress *progress, bool failed, const char *outcome)
 {
     progress->done_s += progress->case_s;
-    if (result == NULL)
-        return;
-    progress->failed += result->status != CASE_PASS;
-    if (!progress->live)
-        print_outcome(progress, result);
+    progress->failed += failed;
+    if (!progress->live && *outcome != '\0')
+        fprintf(stderr, "%s: %s\n", progress->label, outcome);
 }
 
 void progress_done(struct progress *progress)
 {
     if (progress->live)
         fprintf(stderr, "\r\033[K");
+}
+
+void progress_duration(double seconds, char out_text[PROGRESS_DURATION_SIZE])
+{
+    long whole = (long)(seconds + 0.5);
+
+    if (whole >= 60)
+        snprintf(out_text, PROGRESS_DURATION_SIZE, "%ld min %ld s", whole / 60, whole % 60);
+    else
+        snprintf(out_text, PROGRESS_DURATION_SIZE, "%.3g s", seconds);
 }

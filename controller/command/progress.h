@@ -7,31 +7,34 @@
 #include <stddef.h>
 
 #include "proto/base/clock.h"
-#include "proto/wire/result.h"
+
+enum { PROGRESS_DURATION_SIZE = 32 };
 
 struct progress {
     bool live;      /* stderr is a terminal */
-    size_t cases;   /* of the plan */
     double whole_s; /* how long the run takes at most */
     double done_s;  /* how long what is done could have taken at most */
     double case_s;  /* the running case */
     struct mono case_began;
-    char label[160]; /* what runs now */
+    char label[200]; /* what runs now */
     size_t failed;
 };
 
-void progress_init(struct progress *progress, const struct plan *plan, double whole_s);
+void progress_init(struct progress *progress, double whole_s);
 
-/* A case (or, with NULL, the idle interval) begins; `at_most_s` is the longest it can take. */
-void progress_begin(struct progress *progress, size_t index, const struct case_params *params,
-                    double at_most_s);
+/* A case begins; `at_most_s` is the longest it can take. */
+void progress_begin(struct progress *progress, const char *label, double at_most_s);
 
 /* Draws the live line again. `note` stands behind it ("" for nothing). */
 void progress_tick(struct progress *progress, const char *note);
 
-void progress_end(struct progress *progress, const struct case_result *result);
+/* The case is over. `outcome` is what came out, in a few words; "" for nothing to say. */
+void progress_end(struct progress *progress, bool failed, const char *outcome);
 
 /* Takes the live line away. */
 void progress_done(struct progress *progress);
+
+/* "1 min 35 s", "12.3 s". */
+void progress_duration(double seconds, char out_text[PROGRESS_DURATION_SIZE]);
 
 #endif

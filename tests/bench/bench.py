@@ -41,6 +41,8 @@ def arguments():
                         ",".join(map(str, SIZES)))
     parser.add_argument("--rcvbuf", type=int, default=4194304, metavar="BYTES",
                         help="receive buffer that control and sonde ask for (4194304)")
+    parser.add_argument("--ping-pong", action="store_true",
+                        help="also sockperf with one message at a time (a minute more)")
     parser.add_argument("--json", metavar="FILE", help="write every measurement to FILE")
     parser.add_argument("--check", action="store_true",
                         help="exit 3 when sonde's batch engine loses echoes, is below 0.8 of the "
@@ -141,7 +143,8 @@ def main():
     plan = Plan(asked)
     program = os.path.join(ROOT, "build", "bench", "control")
     peers.compile_control(os.path.join(HERE, "control.c"), program)
-    contestants = peers.all_peers(os.path.abspath(asked.sonde), program)
+    contestants = [one for one in peers.all_peers(os.path.abspath(asked.sonde), program)
+                   if asked.ping_pong or "ping-pong" not in one[0]]
     here, date = machine(), time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     print(f"{here['cpu']}, {here['cpus']} CPUs, {here['system']} {here['kernel']}; {date}; "
           f"{plan.rounds} round(s) of {plan.seconds:g} s, medians; receive buffer asked "

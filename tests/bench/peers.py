@@ -67,12 +67,8 @@ class Server:
         return self
 
     def __exit__(self, *_):
-        self.process.terminate()
-        try:
-            self.process.wait(5)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        self.process.kill()  # it has nothing to save, and sockperf would take seconds to end
+        self.process.wait()
 
 
 def run(command, seconds):
@@ -105,7 +101,7 @@ def sonde(program, engine, plan, size):
         output = run([program, "loopback", "--io-model", "split", "--io-threads", "1",
                       "--clients", "1", "--window", str(plan.window(size)), "--payload", str(size),
                       "--repeat", "1", "--warmup", "0.25", "--seconds", str(plan.seconds),
-                      "--rcvbuf", str(plan.rcvbuf), "--engine", engine, "--json",
+                      "--rcvbuf", str(plan.rcvbuf), "--engine", engine, "--idle", "0", "--json",
                       "--output", folder], plan.seconds)
     case = json.loads(output)["cases"][0]
     if case["status"] == "error":

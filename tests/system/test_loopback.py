@@ -9,13 +9,14 @@ import pathlib
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 import unittest
+
+import udp_lab
 
 SONDE = ""
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -58,34 +59,6 @@ def measure(*words, **options):
     done = Run("--json", *words, **options)
     assert done.code == 0, done.err
     return done.run
-
-
-class NoisyNeighbour:
-    """Another process that overflows a UDP socket of its own until it is told to end."""
-
-    SCRIPT = """
-import socket, sys
-full = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-full.bind(("127.0.0.1", 0))
-full.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-sender.connect(full.getsockname())
-print("ready", flush=True)
-for _ in range(60 * 1000):
-    for _ in range(50):
-        sender.send(b"x" * 1000)
-    if sys.stdin in __import__("select").select([sys.stdin], [], [], 0.001)[0]:
-        break
-"""
-
-    def __enter__(self):
-        self.process = subprocess.Popen([sys.executable, "-c", self.SCRIPT],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.process.stdout.readline()
-        return self
-
-    def __exit__(self, *_):
-        self.process.communicate(b"\n", timeout=20)
 
 
 class Case(unittest.TestCase):
@@ -148,7 +121,7 @@ class Matrix(Case):
                                       (65507, 1)})
 
     def test_a_noisy_neighbour_changes_nothing(self):
-        with NoisyNeighbour():
+        with udp_lab.NoisyNeighbour():
             run = measure(*self.WORDS)
         self.assert_adds_up(run)
         self.assert_losing_cells_are_explained(run)
@@ -179,39 +152,8 @@ class Matrix(Case):
 class Prediction(Case):
     """The first burst, predicted and measured, at every step of the charge per datagram."""
 
-    SIZES = range(44, 65508)
-
-    def charges(self, payloads):
-        """What one queued datagram of each size is charged on this kernel."""
-        listener = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        with listener, sender:
-            listener.bind(("127.0.0.1", 0))
-            sender.connect(listener.getsockname())
-            for payload in payloads:
-                sender.send(bytes(payload))
-                memory = listener.getsockopt(socket.SOL_SOCKET, 55, 36)  # SO_MEMINFO
-                listener.recv(65536)
-                yield int.from_bytes(memory[:4], sys.byteorder)
-
-    def steps(self):
-        """Sizes at which the charge jumps by more than one byte, found by bisection."""
-        found = []
-        spans = [(44, 20000)]
-        while spans:
-            low, high = spans.pop()
-            a, b = self.charges([low, high])
-            if b - a <= high - low and (b == a or b - a == high - low):
-                continue
-            if high - low == 1:
-                found.append(high)
-                continue
-            middle = (low + high) // 2
-            spans += [(low, middle), (middle, high)]
-        return found
-
     def test_prediction_and_measurement_agree_around_every_step(self):
-        steps = self.steps()
+        steps = udp_lab.steps(44, 20000)
         self.assertGreater(len(steps), 3, steps)
         mtu = int(pathlib.Path("/sys/class/net/lo/mtu").read_text())
         around = {44, 48, 100, 65506, 65507, 40000} | {

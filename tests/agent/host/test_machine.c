@@ -91,6 +91,8 @@ static void limits_equal_the_sysctls(void **state)
     check_against_file(&limits, "/proc/sys/net/core/wmem_default", "net.core.wmem_default");
     check_against_file(&limits, "/proc/sys/net/ipv4/udp_mem", "net.ipv4.udp_mem.min");
     check_against_file(&limits, "/proc/sys/net/ipv4/udp_rmem_min", "net.ipv4.udp_rmem_min");
+    check_against_file(&limits, "/proc/sys/net/ipv4/icmp_ratelimit", "net.ipv4.icmp_ratelimit");
+    check_against_file(&limits, "/proc/sys/net/ipv4/icmp_ratemask", "net.ipv4.icmp_ratemask");
     min = map_find(&limits, "net.ipv4.udp_mem.min");
     max = map_find(&limits, "net.ipv4.udp_mem.max");
     if (min != NULL && min->number != NONE_INT)
