@@ -10,11 +10,7 @@
 #include "agent/host/datagram.h"
 #include "proto/base/clock.h"
 
-enum {
-    WAIT_MS = 100,     /* how often an idle reader looks for its parent */
-    START_MS = 10000,  /* a busy machine may let it begin late */
-    START_CHECK_MS = 1 /* how often its parent looks whether it has begun */
-};
+enum { WAIT_MS = 100 }; /* how often an idle reader looks for its parent */
 
 _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_BOOL_LOCK_FREE == 2,
                "two processes have no lock in common");
@@ -82,20 +78,6 @@ static void read_slowly(void *context, int64_t parent)
     }
 }
 
-static enum status wait_until_ready(struct reader *reader, struct fault *fault)
-{
-    for (int waited = 0; waited < START_MS; waited += START_CHECK_MS) {
-        enum status status = reader_check(reader, fault);
-
-        if (status != STATUS_OK ||
-            atomic_load_explicit(&reader->board->ready, memory_order_acquire))
-            return status;
-        poll(NULL, 0, START_CHECK_MS);
-    }
-    return fault_set(fault, STATUS_AGAIN, "the reader process did not begin within %d s",
-                     START_MS / 1000);
-}
-
 enum status reader_start(const struct pair *pair, int64_t read_ns, struct reader **out_reader,
                          struct fault *fault)
 {
@@ -112,8 +94,6 @@ enum status reader_start(const struct pair *pair, int64_t read_ns, struct reader
     if (status == STATUS_OK)
         status = child_start(read_slowly, reader, &reader->child, fault);
     reader->pid = reader->child.pid;
-    if (status == STATUS_OK)
-        status = wait_until_ready(reader, fault);
     if (status != STATUS_OK) {
         reader_end(reader);
         return status;
@@ -131,6 +111,7 @@ struct reader_count reader_count(const struct reader *reader)
     return (struct reader_count){
         .processed = processed,
         .busy_ns = atomic_load_explicit(&board->busy_ns, memory_order_relaxed),
+        .ready = atomic_load_explicit(&board->ready, memory_order_acquire),
         .waiting = atomic_load_explicit(&board->waiting, memory_order_acquire),
     };
 }

@@ -10,12 +10,13 @@ struct reader;
 struct reader_count {
     int64_t processed; /* datagrams that it is done with */
     int64_t busy_ns;   /* that they took, waiting for one not included */
+    bool ready;        /* it has begun */
     bool waiting;      /* it found nothing to read */
 };
 
 /* Starts a process that reads `pair`'s receiver (borrowed until reader_end) and takes read_ns for
- * each datagram, the reading included, without pause while there are some. Returns when it reads;
- * *out_reader is the caller's. The calling process must have one thread (child.h). */
+ * each datagram, the reading included, without pause while there are some. *out_reader is the
+ * caller's. The calling process must have one thread (child.h). */
 enum status reader_start(const struct pair *pair, int64_t read_ns, struct reader **out_reader,
                          struct fault *fault) must_check;
 
