@@ -18,7 +18,7 @@ enum { OUTPUT_BYTES = 64 << 20 };
 
 struct request {
     const char *output; /* NULL: words to stdout */
-    bool schema;
+    const char *schema; /* a kind of run, or NULL */
     const char *paths[OPTION_OPERANDS_MAX];
     size_t count;
 };
@@ -34,18 +34,21 @@ static enum options_result parse(int argc, char **argv, struct request *request)
     const struct option table[] = {
         { .name = "output",
           .argument = "FILE.svg",
-          .help = "draw one figure of all archives, a panel for each",
+          .help = "draw one figure of all archives, a part for each",
           .value = &request->output },
         { .name = "schema",
-          .help = "print the JSON Schema of run.json and do nothing else",
-          .flag = &request->schema },
+          .argument = "KIND",
+          .help = "print the JSON Schema of run.json for runs of this kind (loopback or buffers) "
+                  "and do nothing else",
+          .value = &request->schema },
     };
     struct options options = {
         .command = "sonde report",
         .usage = "PATH... [flags]",
         .about = "Reads archives (folders, or their run.json), checks that their sums and their\n"
                  "accounts add up, and prints what each one says, or draws all of them as one\n"
-                 "figure: the grid of lost echoes, payload by window. Measures nothing.",
+                 "figure: the grid of lost echoes, or what receive buffers held and lost; runs of\n"
+                 "these two kinds need a figure each. Measures nothing.",
         .table = table,
         .count = sizeof table / sizeof table[0],
         .operands = request->paths,
@@ -71,13 +74,20 @@ static enum exit_code put_stdout(const struct buf *text)
     return EXIT_FAILED; /* main says why: it closes stdout */
 }
 
-static enum exit_code print_schema(void)
+static enum exit_code print_schema(const char *kind)
 {
-    struct buf text;
+    bool buffers = strcmp(kind, run_kind_names[RUN_BUFFERS]) == 0;
     enum exit_code code = EXIT_FAILED;
+    struct buf text;
 
+    if (!buffers && strcmp(kind, run_kind_names[RUN_LOOPBACK]) != 0) {
+        fprintf(stderr, "sonde report: --schema: this kind is not known: one of %s, %s\n",
+                run_kind_names[RUN_LOOPBACK], run_kind_names[RUN_BUFFERS]);
+        return EXIT_USAGE;
+    }
     buf_init(&text, OUTPUT_BYTES);
-    if (record_schema(run_record_of(RUN_LOOPBACK), RUN_SCHEMA, &text) == STATUS_OK)
+    if (record_schema(run_record_of(buffers ? RUN_BUFFERS : RUN_LOOPBACK),
+                      buffers ? RUN_SCHEMA " (buffers)" : RUN_SCHEMA, &text) == STATUS_OK)
         code = put_stdout(&text);
     else
         complain("the schema could not be made");
@@ -113,7 +123,7 @@ static enum exit_code draw(const struct archives *archives, const char *output)
     for (size_t i = 0; i < archives->count; i++)
         runs[i] = &archives->runs[i];
     buf_init(&svg, OUTPUT_BYTES);
-    status = figure_loss_grid(runs, archives->count, &svg);
+    status = figure_runs(runs, archives->count, &svg);
     if (status != STATUS_OK)
         fault_set(&fault, status, "%s: the figure is %s", output, status_text(status));
     else
@@ -121,6 +131,27 @@ static enum exit_code draw(const struct archives *archives, const char *output)
     buf_done(&svg);
     free(runs);
     return status == STATUS_OK ? EXIT_MEASURED : complain(fault.text);
+}
+
+/* Runs that cannot stand in one figure are named, the first of each. */
+static bool check_combination(const struct archives *archives, const struct request *request)
+{
+    for (size_t i = 1; i < archives->count; i++) {
+        enum run_kind first = archives->runs[0].kind, kind = archives->runs[i].kind;
+        struct fault fault = { "" };
+
+        if (figure_combines(first, kind))
+            continue;
+        /* Through a fault, so that no control byte of a path goes out. */
+        (void)fault_set(&fault, STATUS_UNSUPPORTED,
+                        "--output: %.200s is of kind %s and %.200s of kind %s; draw a figure of "
+                        "each",
+                        request->paths[0], run_kind_names[first], request->paths[i],
+                        run_kind_names[kind]);
+        complain(fault.text);
+        return false;
+    }
+    return true;
 }
 
 static enum exit_code tell(const struct archives *archives)
@@ -150,7 +181,9 @@ static enum exit_code report(const struct request *request)
     if (archives.runs == NULL)
         abort();
     read_all(request, &archives);
-    if (archives.bad == 0)
+    if (archives.bad == 0 && request->output != NULL && !check_combination(&archives, request))
+        code = EXIT_USAGE;
+    else if (archives.bad == 0)
         code = request->output != NULL ? draw(&archives, request->output) : tell(&archives);
     for (size_t i = 0; i < archives.count; i++)
         run_done(&archives.runs[i]);
@@ -170,11 +203,11 @@ enum exit_code command_report(int argc, char **argv)
     case OPTIONS_GO:
         break;
     }
-    if (request.schema && request.count == 0)
-        return print_schema();
-    if (request.schema || request.count == 0) {
+    if (request.schema != NULL && request.count == 0)
+        return print_schema(request.schema);
+    if (request.schema != NULL || request.count == 0) {
         fprintf(stderr, "sonde report: %s; try 'sonde report --help'\n",
-                request.schema ? "--schema takes no PATH" : "at least one PATH is needed");
+                request.schema != NULL ? "--schema takes no PATH" : "at least one PATH is needed");
         return EXIT_USAGE;
     }
     return report(&request);

@@ -7,11 +7,11 @@
 
 enum {
     FRAME_HEIGHT = 230,
-    FRAME_LEFT = 58,
+    FRAME_LEFT = 76,
     FRAME_FOOT = 40,
     DOT = 4,
     RING = 7,
-    LABELLED_MAX = 12 /* more points say their numbers as text alternatives only */
+    LABELLED_MAX = 12, /* more points say their numbers as text alternatives only */
 };
 
 /* What a chart must have room for. */
@@ -71,6 +71,7 @@ static struct plot_frame frame_of(const struct run *run, enum experiment experim
         .x = plot_axis(sweep ? PLOT_LOG2 : PLOT_LOG10, reach.x_low / 1.5, reach.x_high * 1.5),
         .y = plot_axis(PLOT_LOG10, reach.y_low / 2, reach.y_high * 1.6),
         .name_x = sweep ? plot_name_bytes : plot_name_count,
+        .name_room = FRAME_LEFT,
         .name_y = plot_name_count,
     };
 
@@ -91,6 +92,13 @@ static void put_alternative(const struct experiment_result *result, struct buf *
         buf_printf(out, ", %s predicted", grouped(hold->predicted_held).text);
 }
 
+static struct chart_point place_of(const struct experiment_result *result,
+                                   const struct plot_frame *frame)
+{
+    return (struct chart_point){ plot_place(&frame->x, x_of(result)),
+                                 plot_place(&frame->y, (double)result->hold.held) };
+}
+
 static void draw_points(const struct run *run, enum experiment experiment,
                         const struct plot_frame *frame, struct buf *out)
 {
@@ -98,8 +106,7 @@ static void draw_points(const struct run *run, enum experiment experiment,
 
     while ((result = figure_next(run, experiment, result)) != NULL) {
         const struct hold_result *hold = &result->hold;
-        struct chart_point at = { plot_place(&frame->x, x_of(result)),
-                                  plot_place(&frame->y, (double)hold->held) };
+        struct chart_point at = place_of(result, frame);
         struct buf text;
 
         buf_init(&text, CHART_LINE_SIZE);
@@ -116,40 +123,43 @@ static void draw_points(const struct run *run, enum experiment experiment,
     }
 }
 
-static void draw_labels(const struct run *run, enum experiment experiment,
-                        const struct plot_frame *frame, struct plot_labels *labels, struct buf *out)
-{
-    const struct experiment_result *result = NULL;
-
-    while ((result = figure_next(run, experiment, result)) != NULL) {
-        struct chart_point at = { plot_place(&frame->x, x_of(result)),
-                                  plot_place(&frame->y, (double)result->hold.held) };
-
-        plot_reserve(labels, (struct chart_box){ at.x - RING, at.y - RING, 2 * RING, 2 * RING });
-    }
-    while ((result = figure_next(run, experiment, result)) != NULL) {
-        struct chart_point at = { plot_place(&frame->x, x_of(result)),
-                                  plot_place(&frame->y, (double)result->hold.held) };
-
-        (void)plot_label(labels, at, "small", grouped(result->hold.held).text, out);
-    }
-}
-
-/* How many were sent: what lies on this line held all of them. */
+/* How many were sent: what lies on this line held all of them. Its name stands where no point is.
+ */
 static void draw_sent(const struct run *run, const struct plot_frame *frame,
                       struct plot_labels *labels, struct buf *out)
 {
     int y = plot_place(&frame->y, (double)run->buffers_plan.sends);
-    int right = frame->box.x + frame->box.width;
+    int left = frame->box.x, right = left + frame->box.width, width;
     char text[CHART_LINE_SIZE];
-    int width;
 
     snprintf(text, sizeof text, "sent: %s", grouped(run->buffers_plan.sends).text);
     width = chart_text_width(text, 11);
-    chart_line(out, (struct chart_point){ frame->box.x, y }, (struct chart_point){ right, y },
-               "limit");
-    chart_text(out, right - 2, y - 4, "small muted end", text);
-    plot_reserve(labels, (struct chart_box){ right - width - 4, y - 16, width + 4, 14 });
+    chart_line(out, (struct chart_point){ left, y }, (struct chart_point){ right, y }, "limit");
+    for (int x = right - width - 2; x > left; x -= 10) {
+        if (!plot_take(labels, (struct chart_box){ x, y - 15, width, 13 }))
+            continue;
+        chart_text(out, x, y - 4, "small muted", text);
+        break;
+    }
+    plot_reserve(labels, (struct chart_box){ left, y - 1, frame->box.width, 2 });
+}
+
+static void draw_labels(const struct run *run, enum experiment experiment,
+                        const struct plot_frame *frame, struct buf *out)
+{
+    bool few = reach_of(run, experiment).count <= LABELLED_MAX;
+    struct plot_labels labels = { .within = frame->box };
+    const struct experiment_result *result = NULL;
+
+    while ((result = figure_next(run, experiment, result)) != NULL) {
+        struct chart_point at = place_of(result, frame);
+
+        plot_reserve(&labels, (struct chart_box){ at.x - RING, at.y - RING, 2 * RING, 2 * RING });
+    }
+    draw_sent(run, frame, &labels, out);
+    while (few && (result = figure_next(run, experiment, result)) != NULL)
+        (void)plot_label(&labels, place_of(result, frame), "small", grouped(result->hold.held).text,
+                         out);
 }
 
 static void draw_head(const struct run *run, enum experiment experiment, struct chart_box box,
@@ -177,14 +187,11 @@ void held_draw(const struct run *run, enum experiment experiment, struct chart_b
                struct buf *out)
 {
     struct plot_frame frame = frame_of(run, experiment, box);
-    struct plot_labels labels = { .within = frame.box };
 
     draw_head(run, experiment, box, out);
     plot_frame_draw(&frame, out);
-    draw_sent(run, &frame, &labels, out);
+    draw_labels(run, experiment, &frame, out);
     draw_points(run, experiment, &frame, out);
-    if (reach_of(run, experiment).count <= LABELLED_MAX)
-        draw_labels(run, experiment, &frame, &labels, out);
     chart_text(out, frame.box.x + frame.box.width / 2, frame.box.y + frame.box.height + 32,
                "small muted middle",
                experiment == EXPERIMENT_SWEEP ? "receive buffer granted" : "payload, bytes");

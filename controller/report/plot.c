@@ -100,7 +100,7 @@ void plot_name_count(double value, char out_text[CHART_LINE_SIZE])
 void plot_name_bytes(double value, char out_text[CHART_LINE_SIZE])
 {
     if (value >= 9e18)
-        snprintf(out_text, CHART_LINE_SIZE, "8 EiB");
+        snprintf(out_text, CHART_LINE_SIZE, "%.3g B", value);
     else
         text_bytes((int64_t)llround(value), out_text);
 }
@@ -171,7 +171,8 @@ void plot_frame_draw(const struct plot_frame *frame, struct buf *out)
         frame->name_y(ticks[i], text);
         chart_line(out, (struct chart_point){ box.x, y },
                    (struct chart_point){ box.x + box.width, y }, "grid");
-        chart_text(out, box.x - 6, y + 4, "small muted end", text);
+        if (chart_text_width(text, SMALL_FONT) + 6 <= frame->name_room)
+            chart_text(out, box.x - 6, y + 4, "small muted end", text);
     }
     draw_x_ticks(frame, out);
     chart_line(out, (struct chart_point){ box.x, box.y }, corner, "axis");
@@ -213,6 +214,14 @@ void plot_reserve(struct plot_labels *labels, struct chart_box box)
         labels->taken[labels->count++] = box;
 }
 
+bool plot_take(struct plot_labels *labels, struct chart_box box)
+{
+    if (!has_room(labels, box))
+        return false;
+    plot_reserve(labels, box);
+    return true;
+}
+
 bool plot_label(struct plot_labels *labels, struct chart_point at, const char *class,
                 const char *text, struct buf *out)
 {
@@ -229,9 +238,8 @@ bool plot_label(struct plot_labels *labels, struct chart_point at, const char *c
     for (size_t i = 0; i < sizeof corners / sizeof corners[0]; i++) {
         struct chart_box box = { corners[i].x, corners[i].y, width, LABEL_HEIGHT };
 
-        if (!has_room(labels, box))
+        if (!plot_take(labels, box))
             continue;
-        plot_reserve(labels, box);
         chart_text(out, box.x, box.y + LABEL_HEIGHT - 3, class, text);
         return true;
     }

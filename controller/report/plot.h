@@ -43,6 +43,7 @@ struct plot_frame {
     struct chart_box box;
     struct plot_axis x, y;
     plot_name *name_x, *name_y;
+    int name_room; /* left of the box; a name that needs more is left out */
 };
 void plot_frame_fit(struct plot_frame *frame); /* sets the axes' pixels */
 void plot_frame_draw(const struct plot_frame *frame, struct buf *out);
@@ -51,7 +52,7 @@ void plot_frame_draw(const struct plot_frame *frame, struct buf *out);
 void plot_line(struct buf *out, struct chart_box at, const char *class, const char *text);
 
 /* Labels that do not cover one another. */
-enum { PLOT_LABELS_MAX = 64 };
+enum { PLOT_LABELS_MAX = 320 }; /* a list of a plan, and their labels */
 struct plot_labels {
     struct chart_box within;
     struct chart_box taken[PLOT_LABELS_MAX];
@@ -60,6 +61,9 @@ struct plot_labels {
 
 /* Keeps a box free of labels. */
 void plot_reserve(struct plot_labels *labels, struct chart_box box);
+
+/* The same when nothing is there yet; else false. */
+bool plot_take(struct plot_labels *labels, struct chart_box box);
 
 /* Writes a small label beside a point where there is room for it; false when there is none. */
 bool plot_label(struct plot_labels *labels, struct chart_point at, const char *class,

@@ -134,16 +134,14 @@ static void put_icmp_limits(struct page *page)
 {
     const struct list *limits = &page_host(page)->limits;
     const struct map_item *items = limits->items;
-    size_t put = 0;
 
     for (size_t i = 0; i < limits->count; i++) {
         if (strstr(items[i].key, "icmp") == NULL || items[i].number == NONE_INT)
             continue;
-        buf_text(page->out, put++ == 0 ? "  here: " : ", ");
+        buf_text(page->out, "  here: ");
         page_outside(page, items[i].key);
-        buf_printf(page->out, " = %s", grouped(items[i].number).text);
+        buf_printf(page->out, " = %s\n", grouped(items[i].number).text);
     }
-    buf_text(page->out, put > 0 ? "\n" : "");
 }
 
 void terminal_closed_port(struct page *page)

@@ -27,6 +27,8 @@ SONDE = ""
 MAKE_ARCHIVE = ""
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SHAPES = ("seed", "small", "split", "macos", "engines", "interrupted", "error", "capped")
+BUFFERS_SHAPES = ("buffers", "buffers-small", "buffers-macos", "buffers-many", "buffers-one",
+                  "buffers-interrupted", "buffers-error")
 SECONDS = 20  # of one call; with sanitizers everything is slower
 MEMORY_MIB = 1024  # a file of the largest size may be read, but not many times over
 
@@ -94,7 +96,7 @@ class Case(unittest.TestCase):
 
 class Reading(Case):
     def test_every_shape_is_drawn_and_told(self):
-        for shape in SHAPES:
+        for shape in SHAPES + BUFFERS_SHAPES:
             with self.subTest(shape):
                 archive = self.make(shape)
                 code, out, err = run(archive, "--output", self.svg)
@@ -102,7 +104,8 @@ class Reading(Case):
                 self.assertTrue(ElementTree.parse(self.svg).getroot().tag.endswith("svg"))
                 code, out, err = run(archive)
                 self.assertEqual((code, err), (0, ""))
-                self.assertIn("Lost echoes of the measure phase", out)
+                self.assertIn("Lost echoes of the measure phase" if shape in SHAPES else
+                              "UDP buffers on probe-1", out)
                 self.assertTrue(out.isascii())
                 code, again, err = run(os.path.join(archive, "run.json"))
                 self.assertEqual((code, again, err), (0, out, ""))
@@ -114,20 +117,43 @@ class Reading(Case):
         with open(self.svg, encoding="utf-8") as file:
             self.assertEqual(file.read().count('class="panel"'), 3)
 
+    def test_several_buffers_archives_make_one_figure(self):
+        archives = [self.make(shape) for shape in ("buffers", "buffers-macos")]
+        code, _, err = run(*archives, "--output", self.svg)
+        self.assertEqual((code, err), (0, ""))
+        with open(self.svg, encoding="utf-8") as file:
+            text = file.read()
+        self.assertEqual(text.count(">The queue over time"), 2)
+        self.assertEqual(text.count(">Held against buffer"), 2)
+
+    def test_kinds_that_do_not_stand_in_one_figure_are_named(self):
+        seed, buffers = self.make("seed"), self.make("buffers")
+        for pair in ((seed, buffers), (buffers, seed)):
+            code, out, err = run(*pair, "--output", self.svg)
+            self.assertEqual((code, out), (2, ""), err)
+            self.assertRegex(err, r"\Asonde report: --output: \S+ is of kind \w+ and \S+ of kind "
+                                  r"\w+; draw a figure of each\n\Z")
+            self.assertFalse(os.path.exists(self.svg))
+        code, out, err = run(seed, buffers)
+        self.assertEqual((code, err), (0, ""))
+        self.assertIn("UDP loopback on", out)
+        self.assertIn("UDP buffers on", out)
+
     def test_the_archive_has_the_figure_that_report_draws(self):
-        archive = self.make("seed")
-        run(archive, "--output", self.svg)
-        with open(self.svg, "rb") as mine, open(os.path.join(archive, "loss.svg"), "rb") as kept:
-            self.assertEqual(mine.read(), kept.read())
+        for shape, name in (("seed", "loss.svg"), ("buffers", "buffers.svg")):
+            archive = self.make(shape)
+            run(archive, "--output", self.svg)
+            with open(self.svg, "rb") as mine, open(os.path.join(archive, name), "rb") as kept:
+                self.assertEqual(mine.read(), kept.read())
 
     def test_sums_are_those_of_the_ordinary_tool(self):
-        archive = self.make("seed")
         if shutil.which("sha256sum") is None:
             self.skipTest("no sha256sum here")
-        done = subprocess.run(["sha256sum", "-c", "--strict", "SHA256SUMS"], cwd=archive,
-                              stdout=subprocess.PIPE, check=False)
-        self.assertEqual((done.returncode, done.stdout.decode()),
-                         (0, "run.json: OK\nloss.svg: OK\n"))
+        for shape, name in (("seed", "loss.svg"), ("buffers", "buffers.svg")):
+            done = subprocess.run(["sha256sum", "-c", "--strict", "SHA256SUMS"],
+                                  cwd=self.make(shape), stdout=subprocess.PIPE, check=False)
+            self.assertEqual((done.returncode, done.stdout.decode()),
+                             (0, f"run.json: OK\n{name}: OK\n"))
 
     def test_every_bad_archive_has_its_line(self):
         good = self.make()
@@ -157,37 +183,58 @@ class Reading(Case):
         self.assertEqual(len(outputs), 1)
 
     def test_usage(self):
-        for words in ((), ("--schema", "x"), ("--outptu", "x"), ("--output",)):
+        for words in ((), ("--schema", "x"), ("--schema",), ("--schema", "loopback", "x"),
+                      ("--schema", "mtu"), ("--outptu", "x"), ("--output",)):
             code, _, err = run(*words)
             self.assertEqual(code, 2, words)
             self.assertEqual(err.count("\n"), 1, err)
 
 
 class Schema(Case):
-    def test_the_documents_have_what_report_prints(self):
-        code, out, err = run("--schema")
+    def schema(self, kind):
+        code, out, err = run("--schema", kind)
         self.assertEqual((code, err), (0, ""))
-        with open(os.path.join(ROOT, "docs", "run.schema.json"), encoding="utf-8") as file:
-            self.assertEqual(file.read(), out)
+        return out
+
+    def validator(self, kind):
+        schema = json.loads(self.schema(kind))
+        jsonschema.Draft202012Validator.check_schema(schema)
+        return jsonschema.Draft202012Validator(schema)
+
+    def test_the_documents_have_what_report_prints(self):
+        for kind, name in (("loopback", "run.schema.json"), ("buffers", "buffers.schema.json")):
+            with open(os.path.join(ROOT, "docs", name), encoding="utf-8") as file:
+                self.assertEqual(file.read(), self.schema(kind))
 
     @unittest.skipIf(jsonschema is None, "python3-jsonschema is not installed")
-    def test_every_archive_follows_it(self):
-        schema = json.loads(run("--schema")[1])
-        validator = jsonschema.Draft202012Validator(schema)
-        validator.check_schema(schema)
-        for shape in SHAPES:
+    def test_every_archive_follows_that_of_its_kind_alone(self):
+        validators = {"loopback": self.validator("loopback"), "buffers": self.validator("buffers")}
+        for shape in SHAPES + BUFFERS_SHAPES:
             with self.subTest(shape):
-                validator.validate(self.load(self.make(shape)))
+                run_json = self.load(self.make(shape))
+                validators[run_json["kind"]].validate(run_json)
+                other = "buffers" if run_json["kind"] == "loopback" else "loopback"
+                self.assertFalse(validators[other].is_valid(run_json))
 
     @unittest.skipIf(jsonschema is None, "python3-jsonschema is not installed")
-    def test_it_refuses_what_is_out_of_range(self):
-        validator = jsonschema.Draft202012Validator(json.loads(run("--schema")[1]))
-        good = self.load(self.make())
-        for spoil in (lambda r: r.update(kind="other"),
-                      lambda r: r["cases"][0].update(payload=-1),
-                      lambda r: r["cases"][0].update(window="1"),
-                      lambda r: r.pop("id"),
-                      lambda r: measure_of(r, 0)["forward"].update(sent=-1)):
+    def test_they_refuse_what_is_out_of_range(self):
+        self.check_spoilt("loopback", "small", (
+            lambda r: r.update(kind="other"),
+            lambda r: r["cases"][0].update(payload=-1),
+            lambda r: r["cases"][0].update(window="1"),
+            lambda r: r.pop("id"),
+            lambda r: measure_of(r, 0)["forward"].update(sent=-1)))
+        self.check_spoilt("buffers", "buffers-small", (
+            lambda r: r["cases"][0].update(experiment="other"),
+            lambda r: r["cases"][0].update(experiment="hold"),
+            lambda r: r["cases"][5].pop("held"),
+            lambda r: r["cases"][7].update(queue=[[1]]),
+            lambda r: r["cases"][10]["owners"][0].pop("port"),
+            lambda r: r["plan"].update(sends=0)))
+
+    def check_spoilt(self, kind, shape, spoilers):
+        validator, good = self.validator(kind), self.load(self.make(shape))
+        for spoil in spoilers:
             bad = json.loads(json.dumps(good))
             spoil(bad)
             self.assertFalse(validator.is_valid(bad))
@@ -283,6 +330,26 @@ class Refusals(Case):
         self.refuse_changed(lambda r: r["cases"].append(r["cases"][-1]),
                             r": /cases/8: the same cell as /cases/7")
 
+    def refuse_buffers(self, change, *words):
+        run_json = self.load(make(tempfile.mkdtemp(dir=self.folder), "buffers-small"))
+        change(run_json)
+        self.refuse_text(json.dumps(run_json).encode(), *words)
+
+    def test_buffers_that_do_not_add_up(self):
+        self.refuse_buffers(lambda r: r["cases"][5].update(held=13), r": /cases/5/held: ")
+        self.refuse_buffers(lambda r: r["cases"][7].update(lost=0), r": /cases/7/lost: ")
+        self.refuse_buffers(lambda r: r["cases"].pop(6), r": /cases: case 6 is missing \(sweep\)")
+        self.refuse_buffers(lambda r: r["cases"][4].update(experiment="sweep"),
+                            r": /cases/4/experiment: sweep, but the plan has hold")
+
+    def test_buffers_of_another_form(self):
+        self.refuse_buffers(lambda r: r["cases"][4].update(experiment="x"),
+                            r": /cases/4/experiment: ")
+        self.refuse_buffers(lambda r: r["cases"][4].pop("held"), r": /cases/4/held: missing")
+        self.refuse_buffers(lambda r: r["cases"][7]["queue"].append([1]),
+                            r": /cases/7/queue/\d+: .*a pair of numbers")
+        self.refuse_buffers(lambda r: r.update(kind="loopback"), r": /plan/payloads|/plan/windows")
+
     def test_leg_that_does_not_add_up(self):
         def change(run_json):
             measure_of(run_json, 3)["forward"]["received"] += 1
@@ -366,6 +433,8 @@ class HostileNames(Case):
     def test_a_host_name_is_only_text(self):
         for i, name in enumerate(self.NAMES):
             with self.subTest(name):
+                buffers = make(self.path(f"runs{i}"), "buffers-small", name)
+                self.check_svg(os.path.join(buffers, "buffers.svg"))
                 archive = make(self.path(f"runs{i}"), "small", name)
                 self.check_svg(os.path.join(archive, "loss.svg"))
                 code, _, err = run(archive, "--output", self.svg)

@@ -1,4 +1,4 @@
-"""The JSON Schema that sonde prints is a valid one, and says what the archive promises.
+"""The JSON Schemas that sonde prints are valid ones, and say what the archive promises.
 
 Usage: test_schema.py PATH-OF-SONDE. Exit 77: this sonde has no `report --schema` (yet), or this
 Python has no jsonschema.
@@ -29,32 +29,38 @@ def refused(jsonschema, schema, value):
     return any(True for _ in jsonschema.Draft202012Validator(schema).iter_errors(value))
 
 
-def main():
-    try:
-        import jsonschema
-    except ImportError:
-        skip("no jsonschema here (Debian: python3-jsonschema)")
-    printed = subprocess.run([sys.argv[1], "report", "--schema"], capture_output=True, timeout=60)
+def schema_of(kind):
+    printed = subprocess.run([sys.argv[1], "report", "--schema", kind], capture_output=True,
+                             timeout=60)
     if printed.returncode != 0:
         if b"schema" in subprocess.run([sys.argv[1], "report", "--help"], capture_output=True,
                                        timeout=60).stdout:
             sys.exit(f"sonde report --schema failed: {printed.stderr.decode(errors='replace')}")
         skip("this sonde has no `report --schema`")
-    schema = json.loads(printed.stdout.decode("utf-8"))
+    return json.loads(printed.stdout.decode("utf-8"))
 
+
+def check_head(jsonschema, schema):
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema", schema["$schema"]
     jsonschema.Draft202012Validator.check_schema(schema)
+    for key in ("schema", "id", "kind", "tool", "command", "started", "finished", "interrupted",
+                "hosts", "plan", "cases"):
+        assert key in schema["required"], key
+    counter = property_of(schema, "hosts", 0, "counters", "delta", "udp.receive_buffer_full")
+    assert not refused(jsonschema, counter, None)
+    assert refused(jsonschema, counter, -1)
+    assert refused(jsonschema, schema, {})
 
+
+def check_loopback(jsonschema):
+    schema = schema_of("loopback")
+    check_head(jsonschema, schema)
     leg = property_of(schema, "cases", 0, "phases", "measure", "forward")
     assert set(property_of(leg, "refused")["required"]) == {
         "EAGAIN", "ENOBUFS", "EMSGSIZE", "EPERM", "ECONNREFUSED", "other"}
     assert set(property_of(leg, "lost_to")["required"]) == {
         "receive_buffer", "sender_host", "receiver_host", "network", "unattributed"}
     assert property_of(leg, "evidence")["enum"] == ["per-socket", "system-wide"]
-    for key in ("schema", "id", "kind", "tool", "command", "started", "finished", "interrupted",
-                "hosts", "plan", "cases"):
-        assert key in schema["required"], key
-
     count = property_of(leg, "sent")
     assert not refused(jsonschema, count, 2**63 - 1)
     assert refused(jsonschema, count, -1)
@@ -63,10 +69,42 @@ def main():
     rate = property_of(schema, "cases", 0, "phases", "measure", "echoes_per_second")
     assert not refused(jsonschema, rate, None)
     assert refused(jsonschema, rate, -0.5)
-    counter = property_of(schema, "hosts", 0, "counters", "delta", "udp.receive_buffer_full")
-    assert not refused(jsonschema, counter, None)
-    assert refused(jsonschema, counter, -1)
-    assert refused(jsonschema, schema, {})
+
+
+def check_buffers(jsonschema):
+    """Which keys a case must have depends on its experiment."""
+    schema = schema_of("buffers")
+    check_head(jsonschema, schema)
+    case = property_of(schema, "cases", 0)
+    ladder = {"index": 0, "experiment": "ladder", "error": None, "buffer": "rcvbuf", "asked": None,
+              "granted": 212992, "limit": None}
+    closed = {"index": 1, "experiment": "closed_port", "error": None, "sent": 100,
+              "refused": dict.fromkeys(property_of(case, "refused")["required"], 0),
+              "no_socket": {"system": 100}, "receive_buffer": {"system": None}}
+    for good in (ladder, closed):
+        assert not refused(jsonschema, case, good), good
+        for key in good:
+            assert refused(jsonschema, case, {k: v for k, v in good.items() if k != key}), key
+    assert refused(jsonschema, case, dict(ladder, experiment="closed_port"))
+    assert refused(jsonschema, case, dict(closed, experiment="ladder"))
+    assert refused(jsonschema, case, dict(ladder, experiment="other"))
+    assert refused(jsonschema, case, dict(ladder, buffer="both"))
+    point = property_of(case, "queue", 0)
+    assert not refused(jsonschema, point, [0.25, 4096])
+    for bad in ([0.25], [0.25, 1, 2], [0.25, None], "0.25"):
+        assert refused(jsonschema, point, bad), bad
+    ratio = property_of(case, "loss_ratio")
+    assert not refused(jsonschema, ratio, None)
+    assert refused(jsonschema, ratio, 1.01)
+
+
+def main():
+    try:
+        import jsonschema
+    except ImportError:
+        skip("no jsonschema here (Debian: python3-jsonschema)")
+    check_loopback(jsonschema)
+    check_buffers(jsonschema)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,15 @@ struct inlined {
     double second;
 };
 
+struct cold {
+    int64_t frost; /* 0 to 10 */
+};
+
+struct warm {
+    int64_t heat; /* 0 to 10 */
+    struct list marks;
+};
+
 struct specimen {
     bool flag;
     int64_t count;
@@ -34,8 +43,11 @@ struct specimen {
     struct part part;
     struct part maybe_part;
     struct inlined inlined;
+    struct cold cold; /* its fields are there while the colour is blue */
+    struct warm warm; /* and its while it is red */
     int64_t named[3];
-    struct list ints, reals, colours, pairs, words, parts, nameds; /* of up to 3, but words 2 */
+    struct list ints, reals, colours, pairs, points, words, parts,
+        nameds; /* of up to 3, but words 2 */
     struct list numbers, texts;
     int64_t optional;
     double odd_key; /* its key is "a/b~c" */
@@ -63,6 +75,23 @@ static const struct record inlined_record = { .name = "inlined",
                                               .fields = inlined_fields,
                                               .count = RECORD_COUNT(inlined_fields) };
 
+static const struct field cold_fields[] = {
+    { FIELD_AT(struct cold, frost), .type = FIELD_INT, .max = 10, .help = "a number" },
+};
+static const struct record cold_record = { .name = "cold",
+                                           .size = sizeof(struct cold),
+                                           .fields = cold_fields,
+                                           .count = RECORD_COUNT(cold_fields) };
+
+static const struct field warm_fields[] = {
+    { FIELD_AT(struct warm, heat), .type = FIELD_INT, .max = 10, .help = "a number" },
+    { FIELD_AT(struct warm, marks), .type = FIELD_LIST, .of = FIELD_WORD, .size = 2 },
+};
+static const struct record warm_record = { .name = "warm",
+                                           .size = sizeof(struct warm),
+                                           .fields = warm_fields,
+                                           .count = RECORD_COUNT(warm_fields) };
+
 static const struct field specimen_fields[] = {
     { FIELD_AT(struct specimen, flag), .type = FIELD_BOOL },
     { FIELD_AT(struct specimen, count), .type = FIELD_INT, .max = COUNT_MAX },
@@ -81,6 +110,10 @@ static const struct field specimen_fields[] = {
     { FIELD_AT(struct specimen, maybe_part), .type = FIELD_RECORD, .flags = FIELD_NULLABLE,
       .record = &part_record },
     { FIELD_AT(struct specimen, inlined), .type = FIELD_INLINE, .record = &inlined_record },
+    { FIELD_AT(struct specimen, cold), .type = FIELD_INLINE, .record = &cold_record,
+      .when = offsetof(struct specimen, colour) + 1, .when_value = BLUE },
+    { FIELD_AT(struct specimen, warm), .type = FIELD_INLINE, .record = &warm_record,
+      .when = offsetof(struct specimen, colour) + 1, .when_value = RED },
     { FIELD_AT(struct specimen, named), .type = FIELD_NAMED, .names = counted_names,
       .name_count = 3 },
     { FIELD_AT(struct specimen, ints), .type = FIELD_LIST, .of = FIELD_INT, .size = 3, .max = 10 },
@@ -89,6 +122,7 @@ static const struct field specimen_fields[] = {
     { FIELD_AT(struct specimen, colours), .type = FIELD_LIST, .of = FIELD_ENUM, .size = 3,
       .names = colour_names, .name_count = 3 },
     { FIELD_AT(struct specimen, pairs), .type = FIELD_LIST, .of = FIELD_PAIR, .size = 3 },
+    { FIELD_AT(struct specimen, points), .type = FIELD_LIST, .of = FIELD_POINT, .size = 3 },
     { FIELD_AT(struct specimen, words), .type = FIELD_LIST, .of = FIELD_WORD, .size = 2 },
     { FIELD_AT(struct specimen, parts), .type = FIELD_LIST, .of = FIELD_RECORD, .size = 3,
       .record = &part_record },
@@ -110,8 +144,9 @@ static const struct record specimen_record = { .name = "specimen",
     "{\"flag\":true,\"count\":9007199254740993,\"small\":-3,\"maybe\":null,\"real\":2304,"         \
     "\"maybe_real\":null,\"text\":\"h\\u0001\xc3\xb6\\\"\\\\/\",\"maybe_text\":null,"              \
     "\"colour\":\"blue\",\"part\":{\"number\":7,\"text\":\"\"},\"maybe_part\":null,"               \
-    "\"first\":1,\"second\":0.125,\"named\":{\"udp.sent\":0,\"a/b\":null,\"ip.~\":5},"             \
+    "\"first\":1,\"second\":0.125,\"frost\":9,\"named\":{\"udp.sent\":0,\"a/b\":null,\"ip.~\":5}," \
     "\"ints\":[3,0,10],\"reals\":[0.5,1],\"colours\":[\"green\"],\"pairs\":[[1,2],[3,4]],"         \
+    "\"points\":[[0,1.5],[-2,3]],"                                                                 \
     "\"words\":[\"sonde\",\"\"],\"parts\":[{\"number\":1,\"text\":\"one\"},"                       \
     "{\"number\":2,\"text\":\"two\"}],"                                                            \
     "\"nameds\":[{\"udp.sent\":null,\"a/b\":1,\"ip.~\":9223372036854775807}],"                     \

@@ -150,6 +150,7 @@ static void elements_have_their_size(void **state)
     assert_int_equal(field_element_size(field_of("reals")), sizeof(double));
     assert_int_equal(field_element_size(field_of("colours")), sizeof(enum colour));
     assert_int_equal(field_element_size(field_of("pairs")), 2 * sizeof(int64_t));
+    assert_int_equal(field_element_size(field_of("points")), 2 * sizeof(double));
     assert_int_equal(field_element_size(field_of("words")), sizeof(char *));
     assert_int_equal(field_element_size(field_of("parts")), sizeof(struct part));
     assert_int_equal(field_element_size(field_of("nameds")), 3 * sizeof(int64_t));
@@ -219,6 +220,7 @@ static void says_what_is_allowed(void **state)
     allows("ints", "a list of up to 3, each an integer from 0 to 10");
     allows("colours", "a list of up to 3, each one of red, green, blue");
     allows("pairs", "a list of up to 3, each a pair of integers [a, b] from 0 up");
+    allows("points", "a list of up to 3, each a pair of numbers [x, y]");
     allows("words", "a list of up to 2, each UTF-8 text of at most 4096 bytes");
     allows("numbers", "an object");
     field_allowed(field_of("colour"), text, sizeof text);
@@ -347,6 +349,77 @@ static void check_refuses_elements(void **state)
     fails(&object, "/nameds/0/ip.~0: -1 is not allowed: an integer from 0 up or null");
 }
 
+static void check_refuses_points_that_are_not_finite(void **state)
+{
+    static const double bad[] = { (double)NAN, (double)INFINITY, -(double)INFINITY };
+    struct specimen object;
+    double *point;
+
+    (void)state;
+    for (size_t i = 0; i < 6; i++) {
+        fill(&object);
+        point = list_append(&object.points, field_of("points"));
+        point[0] = -1e300;
+        point[1] = 1e300;
+        passes(&object);
+        point[i % 2] = bad[i / 2];
+        fails(&object, "/points/0: what is not finite is not allowed: a pair of numbers [x, y]");
+    }
+}
+
+/* Fields that the colour rules out are not looked at, and those that it asks for are. */
+static void check_asks_for_what_the_choice_has(void **state)
+{
+    struct specimen object;
+
+    (void)state;
+    fill(&object);
+    object.colour = RED;
+    object.cold.frost = 11;
+    passes(&object);
+    object.colour = BLUE;
+    fails(&object, "/frost: 11 is not allowed: an integer from 0 to 10");
+    fill(&object);
+    object.colour = GREEN;
+    object.cold.frost = object.warm.heat = 11;
+    passes(&object);
+    object.colour = RED;
+    fails(&object, "/heat: 11 is not allowed: an integer from 0 to 10");
+}
+
+/* Whatever the choice says when the object ends: lists of all of them are freed. */
+static void done_frees_also_what_does_not_apply(void **state)
+{
+    struct specimen object;
+
+    (void)state;
+    fill(&object);
+    object.colour = RED;
+    add_word(&object.warm.marks, "a word");
+    object.colour = GREEN;
+    record_done(&specimen_record, &object);
+    assert_null(object.warm.marks.items);
+}
+
+static void a_field_applies_while_its_choice_is_made(void **state)
+{
+    struct specimen object;
+    size_t applying = 0, cold = 0;
+
+    (void)state;
+    fill(&object);
+    object.colour = BLUE;
+    for (size_t i = 0; i < specimen_record.count; i++) {
+        bool applies = field_applies(&specimen_fields[i], &object);
+
+        applying += applies;
+        cold += applies && specimen_fields[i].record == &cold_record;
+    }
+    assert_int_equal(applying, specimen_record.count - 1);
+    assert_int_equal(cold, 1);
+    record_done(&specimen_record, &object);
+}
+
 static void check_refuses_words(void **state)
 {
     struct specimen object;
@@ -419,6 +492,10 @@ int main(void)
         cmocka_unit_test(check_refuses_texts_and_choices),
         cmocka_unit_test(check_refuses_parts),
         cmocka_unit_test(check_refuses_elements),
+        cmocka_unit_test(check_refuses_points_that_are_not_finite),
+        cmocka_unit_test(check_asks_for_what_the_choice_has),
+        cmocka_unit_test(done_frees_also_what_does_not_apply),
+        cmocka_unit_test(a_field_applies_while_its_choice_is_made),
         cmocka_unit_test(check_refuses_words),
         cmocka_unit_test(check_refuses_what_is_too_many),
         cmocka_unit_test(check_refuses_maps),

@@ -59,12 +59,15 @@ static void every_type_goes_out_and_comes_back(void **state)
     assert_true(object.part.present && !object.maybe_part.present);
     assert_int_equal(object.part.number, 7);
     assert_true(object.inlined.first == 1 && object.inlined.second == 0.125);
+    assert_true(object.cold.frost == 9 && object.warm.heat == 0);
     assert_true(object.named[0] == 0 && object.named[1] == NONE_INT && object.named[2] == 5);
     assert_int_equal(object.ints.count, 3);
     assert_int_equal(((int64_t *)object.ints.items)[2], 10);
     assert_true(((double *)object.reals.items)[0] == 0.5);
     assert_int_equal(((enum colour *)object.colours.items)[0], GREEN);
     assert_int_equal(((int64_t *)object.pairs.items)[3], 4);
+    assert_true(((double(*)[2])object.points.items)[0][1] == 1.5);
+    assert_true(((double(*)[2])object.points.items)[1][0] == -2);
     assert_string_equal(((char **)object.words.items)[0], "sonde");
     assert_string_equal(((struct part *)object.parts.items)[1].text, "two");
     assert_true(((struct part *)object.parts.items)[1].present);
@@ -101,6 +104,42 @@ static void present_values_of_nullable_fields_come_back(void **state)
         record_done(&specimen_record, &object);
         free(text);
     }
+}
+
+/* Keys of another choice are unknown ones; they come and go with the choice. */
+static void the_choice_says_which_keys_there_are(void **state)
+{
+    static const struct change changes[] = {
+        { "\"colour\":\"blue\"", "\"colour\":\"green\"" },
+        { "\"frost\":9", "\"heat\":3,\"marks\":[\"x\",\"y\"]" },
+    };
+    char *text = changed("\"frost\":9", "\"heat\":99,\"frost\":9,\"marks\":7");
+    struct specimen object;
+    struct buf buf;
+
+    (void)state;
+    reads(text, &object); /* what is not of this choice may be anything */
+    writes(&object, SPECIMEN_JSON);
+    object.colour = GREEN;
+    buf_init(&buf, 1 << 20);
+    assert_int_equal(record_to_json(&specimen_record, &object, &buf), STATUS_OK);
+    assert_non_null(strstr(buf.data, changes[0].to));
+    assert_null(strstr(buf.data, "frost"));
+    record_done(&specimen_record, &object);
+    reads(buf.data, &object);
+    object.colour = RED;
+    object.warm.heat = 3;
+    *(char **)list_append_sized(&object.warm.marks, sizeof(char *)) = strdup("x");
+    *(char **)list_append_sized(&object.warm.marks, sizeof(char *)) = strdup("y");
+    buf_done(&buf);
+    assert_int_equal(record_to_json(&specimen_record, &object, &buf), STATUS_OK);
+    assert_non_null(strstr(buf.data, changes[1].to));
+    record_done(&specimen_record, &object);
+    reads(buf.data, &object);
+    assert_int_equal(object.warm.marks.count, 2);
+    record_done(&specimen_record, &object);
+    buf_done(&buf);
+    free(text);
 }
 
 static void integers_up_to_63_bits_are_exact(void **state)
@@ -298,6 +337,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_type_goes_out_and_comes_back),
         cmocka_unit_test(present_values_of_nullable_fields_come_back),
+        cmocka_unit_test(the_choice_says_which_keys_there_are),
         cmocka_unit_test(integers_up_to_63_bits_are_exact),
         cmocka_unit_test(reals_of_15_digits_come_back_bit_for_bit),
         cmocka_unit_test(a_whole_real_has_no_point),

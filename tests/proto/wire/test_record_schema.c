@@ -109,6 +109,9 @@ static void every_type_has_its_words(void **state)
     says(schema, "pairs",
          "{\"type\":\"array\",\"maxItems\":3,\"items\":{\"type\":\"array\",\"minItems\":2,"
          "\"maxItems\":2,\"items\":{\"type\":\"integer\",\"minimum\":0}}}");
+    says(schema, "points",
+         "{\"type\":\"array\",\"maxItems\":3,\"items\":{\"type\":\"array\",\"minItems\":2,"
+         "\"maxItems\":2,\"items\":{\"type\":\"number\"}}}");
     says(schema, "words", "{\"type\":\"array\",\"maxItems\":2,\"items\":{\"type\":\"string\"}}");
     snprintf(text, sizeof text, "{\"type\":\"array\",\"maxItems\":3,\"items\":%s}", named);
     says(schema, "nameds", text);
@@ -140,7 +143,27 @@ static void what_may_be_missing_is_not_required(void **state)
     assert_true(is_required(schema, "a/b~c"));
     assert_false(is_required(schema, "inlined"));
     assert_int_equal(json_array_size(json_object_get(schema, "required")),
-                     json_object_size(json_object_get(schema, "properties")) - 1);
+                     json_object_size(json_object_get(schema, "properties")) - 1 - 3);
+    json_decref(schema);
+}
+
+/* Keys that a choice brings are required with it, and only then. */
+static void a_choice_is_a_condition(void **state)
+{
+    json_t *schema = schema_of(&specimen_record);
+    char *text = json_dumps(json_object_get(schema, "allOf"), JSON_COMPACT);
+
+    (void)state;
+    assert_string_equal(text,
+                        "[{\"if\":{\"properties\":{\"colour\":{\"const\":\"blue\"}}},\"then\":"
+                        "{\"required\":[\"frost\"]}},{\"if\":{\"properties\":{\"colour\":"
+                        "{\"const\":\"red\"}}},\"then\":{\"required\":[\"heat\",\"marks\"]}}]");
+    free(text);
+    for (const char *const *name = (const char *const[]){ "frost", "heat", "marks", NULL };
+         *name != NULL; name++) {
+        assert_non_null(json_object_get(json_object_get(schema, "properties"), *name));
+        assert_false(is_required(schema, *name));
+    }
     json_decref(schema);
 }
 
@@ -156,11 +179,17 @@ static void a_full_buffer_is_a_status(void **state)
 
 static void a_run_has_a_schema(void **state)
 {
-    json_t *schema = schema_of(run_record_of(RUN_LOOPBACK));
+    static const enum run_kind kinds[] = { RUN_LOOPBACK, RUN_PAIR, RUN_BUFFERS };
 
     (void)state;
-    says(schema, "schema", "{\"type\":\"string\",\"description\":\"" RUN_SCHEMA "\"}");
-    json_decref(schema);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        json_t *schema = schema_of(run_record_of(kinds[i]));
+
+        says(schema, "schema", "{\"type\":\"string\",\"description\":\"" RUN_SCHEMA "\"}");
+        assert_true(is_required(schema, "plan") && is_required(schema, "cases"));
+        json_decref(schema);
+    }
+    assert_null(run_record_of(RUN_MTU));
 }
 
 int main(void)
@@ -169,6 +198,7 @@ int main(void)
         cmocka_unit_test(a_record_is_an_object_with_a_title),
         cmocka_unit_test(every_type_has_its_words),
         cmocka_unit_test(what_may_be_missing_is_not_required),
+        cmocka_unit_test(a_choice_is_a_condition),
         cmocka_unit_test(a_full_buffer_is_a_status),
         cmocka_unit_test(a_run_has_a_schema),
     };

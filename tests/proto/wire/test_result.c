@@ -230,6 +230,10 @@ static void check_table(const struct record *record)
         const struct field *field = &record->fields[i];
 
         check_field(record, field);
+        /* What only one of several choices has may be the same part for two of them. */
+        if (field->when != 0 && i > 0 && record->fields[i - 1].when != 0 &&
+            field->offset == record->fields[i - 1].offset)
+            continue;
         assert_true(field->offset >= end);
         end = field->offset + member_size(field);
         if (field->type != FIELD_INLINE)
@@ -243,6 +247,7 @@ static void tables_are_sound(void **state)
 {
     (void)state;
     check_table(run_record_of(RUN_LOOPBACK));
+    check_table(run_record_of(RUN_BUFFERS));
 }
 
 static void counter_names_are_all_there(void **state)
