@@ -16,6 +16,10 @@ static const struct command commands[] = {
       command_buffers },
     { "report", "draw the figure of archived runs and check that they add up", command_report },
     { "budget", "how large a UDP payload fits an MTU", command_budget },
+    { "advise", "how big a receive buffer must be for a burst, proved on the spot",
+      command_advise },
+    { "charge", "what the kernel charges a receive buffer for each datagram, by its size",
+      command_charge },
     { "counters", "this kernel's UDP and IP counters, now or as they change", command_counters },
 };
 

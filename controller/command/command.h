@@ -27,6 +27,8 @@ const char *command_source_sha256(void);
 enum exit_code command_loopback(int argc, char **argv);
 enum exit_code command_buffers(int argc, char **argv);
 enum exit_code command_budget(int argc, char **argv);
+enum exit_code command_advise(int argc, char **argv);
+enum exit_code command_charge(int argc, char **argv);
 enum exit_code command_counters(int argc, char **argv);
 enum exit_code command_report(int argc, char **argv);
 
