@@ -7,7 +7,7 @@
 
 enum {
     FRAME_HEIGHT = 230,
-    FRAME_LEFT = 58,
+    FRAME_LEFT = 76,
     FRAME_FOOT = 40,
     DOT = 4,
     RING = 7,
@@ -71,6 +71,7 @@ static struct plot_frame frame_of(const struct run *run, enum experiment experim
         .x = plot_axis(sweep ? PLOT_LOG2 : PLOT_LOG10, reach.x_low / 1.5, reach.x_high * 1.5),
         .y = plot_axis(PLOT_LOG10, reach.y_low / 2, reach.y_high * 1.6),
         .name_x = sweep ? plot_name_bytes : plot_name_count,
+        .name_room = FRAME_LEFT,
         .name_y = plot_name_count,
     };
 

@@ -118,6 +118,7 @@ static struct plot_frame frame_of(const struct slow_reader_result *slow, struct 
         .box = { box.x + FRAME_LEFT, box.y + HEAD + EVENTS * LANE,
                  box.width - FRAME_LEFT - FRAME_RIGHT, FRAME_HEIGHT },
         .name_x = plot_name_seconds,
+        .name_room = FRAME_LEFT,
         .name_y = plot_name_bytes,
     };
 

@@ -100,7 +100,7 @@ void plot_name_count(double value, char out_text[CHART_LINE_SIZE])
 void plot_name_bytes(double value, char out_text[CHART_LINE_SIZE])
 {
     if (value >= 9e18)
-        snprintf(out_text, CHART_LINE_SIZE, "8 EiB");
+        snprintf(out_text, CHART_LINE_SIZE, "%.3g B", value);
     else
         text_bytes((int64_t)llround(value), out_text);
 }
@@ -171,7 +171,8 @@ void plot_frame_draw(const struct plot_frame *frame, struct buf *out)
         frame->name_y(ticks[i], text);
         chart_line(out, (struct chart_point){ box.x, y },
                    (struct chart_point){ box.x + box.width, y }, "grid");
-        chart_text(out, box.x - 6, y + 4, "small muted end", text);
+        if (chart_text_width(text, SMALL_FONT) + 6 <= frame->name_room)
+            chart_text(out, box.x - 6, y + 4, "small muted end", text);
     }
     draw_x_ticks(frame, out);
     chart_line(out, (struct chart_point){ box.x, box.y }, corner, "axis");

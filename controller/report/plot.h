@@ -43,6 +43,7 @@ struct plot_frame {
     struct chart_box box;
     struct plot_axis x, y;
     plot_name *name_x, *name_y;
+    int name_room; /* left of the box; a name that needs more is left out */
 };
 void plot_frame_fit(struct plot_frame *frame); /* sets the axes' pixels */
 void plot_frame_draw(const struct plot_frame *frame, struct buf *out);

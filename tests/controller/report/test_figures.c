@@ -12,19 +12,11 @@
 #include "controller/report/chart.h"
 #include "controller/report/figures.h"
 #include "tests/controller/report/make_run.h"
+#include "tests/controller/report/svg.h"
 
 static const int64_t many_payloads[] = { 44,   64,    512,   1472,  2048,  4096,
                                          8192, 16356, 16384, 32768, 49152, 65507 };
 static const int64_t many_windows[] = { 1, 2, 4, 8, 16, 32, 64, 128 };
-
-static size_t count_of(const char *text, const char *part)
-{
-    size_t count = 0;
-
-    for (text = strstr(text, part); text != NULL; text = strstr(text + 1, part))
-        count++;
-    return count;
-}
 
 static void draw(const struct run *const *runs, size_t count, struct buf *out)
 {
@@ -49,17 +41,17 @@ static void the_seed_has_a_cell_for_each_payload_and_window(void **state)
     (void)state;
     make_run(&shape, &run);
     draw_one(&run, &svg);
-    assert_int_equal(count_of(svg.data, "<g>"), 18);
-    assert_int_equal(count_of(svg.data, "pass \xc3\x97"
-                                        "3</text>"),
+    assert_int_equal(svg_count(svg.data, "<g>"), 18);
+    assert_int_equal(svg_count(svg.data, "pass \xc3\x97"
+                                         "3</text>"),
                      12);
-    assert_int_equal(count_of(svg.data, "fail \xc3\x97"
-                                        "3</text>"),
+    assert_int_equal(svg_count(svg.data, "fail \xc3\x97"
+                                         "3</text>"),
                      6);
-    assert_int_equal(count_of(svg.data, ">520</text>"), 1);
-    assert_int_equal(count_of(svg.data, ">65,507 B</text>"), 1);
-    assert_int_equal(count_of(svg.data, ">window 64</text>"), 1);
-    assert_int_equal(count_of(svg.data, "36 pass, 18 fail; 9,471 echoes lost"), 2);
+    assert_int_equal(svg_count(svg.data, ">520</text>"), 1);
+    assert_int_equal(svg_count(svg.data, ">65,507 B</text>"), 1);
+    assert_int_equal(svg_count(svg.data, ">window 64</text>"), 1);
+    assert_int_equal(svg_count(svg.data, "36 pass, 18 fail; 9,471 echoes lost"), 2);
     buf_done(&svg);
     run_done(&run);
 }
@@ -77,8 +69,8 @@ static void there_is_a_panel_for_each_run_and_engine(void **state)
     shape.engines[shape.engine_count++] = ENGINE_SINGLE;
     make_run(&shape, &two);
     draw(runs, 2, &svg);
-    assert_int_equal(count_of(svg.data, "class=\"panel\""), 3);
-    assert_int_equal(count_of(svg.data, ">other \xc2\xb7 engine single</text>"), 1);
+    assert_int_equal(svg_count(svg.data, "class=\"panel\""), 3);
+    assert_int_equal(svg_count(svg.data, ">other \xc2\xb7 engine single</text>"), 1);
     buf_done(&svg);
     run_done(&one);
     run_done(&two);
@@ -130,37 +122,6 @@ static void cells_say_what_their_repeats_differ_in(void **state)
     run_done(&run);
 }
 
-static int number_behind(const char *text, const char *name)
-{
-    const char *at = strstr(text, name);
-
-    assert_non_null(at);
-    return (int)strtol(at + strlen(name), NULL, 10);
-}
-
-/* Widths by our own (wide) estimate: a text that starts in the page must end in it. */
-static void check_texts_stay_inside(const char *svg)
-{
-    int width = number_behind(svg, "width=\""), height = number_behind(svg, "height=\"");
-
-    for (const char *at = strstr(svg, "<text "); at != NULL; at = strstr(at + 1, "<text ")) {
-        const char *start = strchr(at, '>') + 1;
-        const char *end = strstr(start, "</text>");
-        bool middle = strstr(at, "middle") != NULL && strstr(at, "middle") < start;
-        bool right = strstr(at, " end\"") != NULL && strstr(at, " end\"") < start;
-        bool bold = strncmp(at + 13, "head", 4) == 0;
-        int x = number_behind(at, "x=\""), y = number_behind(at, "y=\"");
-        char text[CHART_LINE_SIZE * 2];
-        int needs;
-
-        snprintf(text, sizeof text, "%.*s", (int)(end - start), start);
-        needs = chart_text_width(text, bold ? 18 : 11);
-        assert_true(y > 0 && y < height);
-        assert_true(x - (middle ? needs / 2 : right ? needs : 0) >= 0);
-        assert_true(x + (middle ? needs / 2 : right ? 0 : needs) <= width);
-    }
-}
-
 static void small_and_large_figures_keep_text_on_the_page(void **state)
 {
     struct make_shape shape = make_shape_small();
@@ -174,7 +135,7 @@ static void small_and_large_figures_keep_text_on_the_page(void **state)
         "a-host-name-that-is-so-long-that-no-panel-of-a-figure-has-room-for-it.example.org";
     make_run(&shape, &one);
     draw_one(&one, &svg);
-    check_texts_stay_inside(svg.data);
+    svg_check_inside(svg.data);
     buf_done(&svg);
     shape.payloads = many_payloads;
     shape.payload_count = 12;
@@ -182,11 +143,11 @@ static void small_and_large_figures_keep_text_on_the_page(void **state)
     shape.window_count = 8;
     make_run(&shape, &large);
     draw_one(&large, &svg);
-    assert_int_equal(count_of(svg.data, "<g>"), 96);
-    check_texts_stay_inside(svg.data);
+    assert_int_equal(svg_count(svg.data, "<g>"), 96);
+    svg_check_inside(svg.data);
     buf_done(&svg);
     draw(both, 2, &svg);
-    check_texts_stay_inside(svg.data);
+    svg_check_inside(svg.data);
     buf_done(&svg);
     run_done(&one);
     run_done(&large);
