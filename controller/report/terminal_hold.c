@@ -110,7 +110,6 @@ struct holdings {
 static void holdings_add(struct holdings *all, const struct hold_result *hold)
 {
     const struct dropped *dropped = &hold->dropped;
-    int64_t off = hold->held - hold->predicted_held;
 
     if (all->count++ == 0)
         *all = (struct holdings){ .least = hold, .most = hold, .count = 1, .others = NONE_INT };
@@ -120,6 +119,8 @@ static void holdings_add(struct holdings *all, const struct hold_result *hold)
         all->most = hold;
     all->counted += dropped->socket != NONE_INT;
     if (hold->predicted_held != NONE_INT) {
+        int64_t off = hold->held - hold->predicted_held;
+
         all->predicted++;
         all->exact += off == 0;
         all->near_misses += off == 1 || off == -1;

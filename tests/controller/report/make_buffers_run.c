@@ -130,7 +130,7 @@ static void add_point(struct list *list, double t_s, double value)
 {
     double(*point)[2] = list_append_sized(list, sizeof *point);
 
-    (*point)[0] = t_s;
+    (*point)[0] = round(t_s * 1e9) / 1e9;
     (*point)[1] = value;
 }
 
@@ -193,10 +193,11 @@ static void make_slow_reader(const struct make_buffers_shape *shape,
 
     make_grant(shape, &slow->rcvbuf);
     queue.capacity = slow->rcvbuf.granted / queue.charge;
-    queue.interval_s = slow->interval_ns == 0 ? 6.5e-6 : (double)slow->interval_ns * 1.02e-9;
-    queue.read_s = (double)slow->read_ns * 1e-9;
-    slow->achieved_interval_ns = queue.interval_s * 1e9;
-    slow->achieved_read_ns = queue.read_s * 1e9;
+    slow->achieved_interval_ns =
+        slow->interval_ns == 0 ? 6500 : (double)(slow->interval_ns + slow->interval_ns / 50);
+    slow->achieved_read_ns = (double)slow->read_ns;
+    queue.interval_s = slow->achieved_interval_ns * 1e-9;
+    queue.read_s = slow->achieved_read_ns * 1e-9;
     slow->sent = shape->slow_sends;
     slow->sending_s = queue.interval_s * (double)(slow->sent - 1);
     slow->dropped.socket = is_macos(shape) ? NONE_INT : 0;

@@ -15,7 +15,7 @@
 #include "controller/report/archive_sums.h"
 #include "proto/base/file.h"
 #include "proto/wire/record_json.h"
-#include "tests/controller/report/make_run.h"
+#include "tests/controller/report/make_buffers_run.h"
 
 enum { JSON_BYTES = 8 << 20 };
 
@@ -142,6 +142,41 @@ static void it_reads_back_as_it_was(void **state)
     in_archive(room, "run.json", path);
     assert_int_equal(archive_read(path, &read, &fault), STATUS_OK);
     run_done(&read);
+    run_done(&made);
+    buf_done(&one);
+    buf_done(&two);
+}
+
+/* Its kind is in its name, and its figure has a name of its own. */
+static void a_run_of_buffers_is_an_archive_too(void **state)
+{
+    const struct room *room = *state;
+    struct make_buffers_shape shape = make_buffers_small();
+    struct run made, read;
+    struct fault fault = { "" };
+    struct buf one, two;
+    char path[ARCHIVE_PATH_SIZE], figure[ARCHIVE_PATH_SIZE];
+    struct stat facts;
+
+    make_buffers_run(&shape, &made);
+    if (archive_write(room->parent, &made, path, &fault) != STATUS_OK)
+        fail_msg("%s", fault.text);
+    assert_string_equal(strrchr(path, '/') + 1, "20261130T184410Z-buffers-0708095d");
+    snprintf(figure, sizeof figure, "%.4000s/buffers.svg", path);
+    assert_int_equal(stat(figure, &facts), 0);
+    assert_int_equal(archive_read(path, &read, &fault), STATUS_OK);
+    buf_init(&one, JSON_BYTES);
+    buf_init(&two, JSON_BYTES);
+    assert_int_equal(record_to_json(run_record_of(RUN_BUFFERS), &made, &one), STATUS_OK);
+    assert_int_equal(record_to_json(run_record_of(RUN_BUFFERS), &read, &two), STATUS_OK);
+    assert_string_equal(buf_peek(&one), buf_peek(&two));
+    run_done(&read);
+    assert_int_equal(unlink(figure), 0);
+    REFUSED(path, "buffers.svg: No such file");
+    make_experiment_at(&made, SMALL_HOLD)->hold.held++;
+    made.id[35] ^= 1;
+    assert_int_equal(archive_write(room->parent, &made, path, &fault), STATUS_CORRUPT);
+    assert_memory_equal(fault.text, "/cases/5/held: ", 15);
     run_done(&made);
     buf_done(&one);
     buf_done(&two);
@@ -296,6 +331,8 @@ static void another_version_is_named_before_what_it_lacks(void **state)
     REFUSED(path, "alone.json: /schema: \"sonde.run/2\" is not known");
     put(room, "alone.json", "{\"schema\":\"sonde.run/1\"}\n", 25);
     REFUSED(path, "alone.json: /id: missing");
+    put(room, "alone.json", "{\"schema\":\"sonde.run/1\",\"kind\":\"mtu\"}\n", 38);
+    REFUSED(path, "alone.json: /kind: \"mtu\" is not known");
 }
 
 int main(void)
@@ -304,6 +341,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(it_has_its_name_and_its_three_files),
         TEST(it_reads_back_as_it_was),
+        TEST(a_run_of_buffers_is_an_archive_too),
         TEST(the_same_run_is_not_written_over),
         TEST(a_run_that_does_not_add_up_is_not_written),
         TEST(preparing_makes_the_folder_or_says_why_not),

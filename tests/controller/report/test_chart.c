@@ -98,6 +98,10 @@ static void a_document_has_its_parts(void **state)
     chart_group_begin(&out, "tip");
     chart_rect(&out, (struct chart_box){ 1, 2, 3, 4 }, "pass");
     chart_text(&out, 5, 6, "label", "x & y");
+    chart_line(&out, (struct chart_point){ 1, 2 }, (struct chart_point){ 3, 4 }, "axis");
+    chart_polyline(&out, (const struct chart_point[]){ { 1, 2 }, { 3, -4 } }, 2, "queue");
+    chart_polyline(&out, (const struct chart_point[]){ { 1, 2 } }, 1, "lonely");
+    chart_dot(&out, (struct chart_point){ 5, 6 }, 7, "dot");
     chart_group_end(&out);
     chart_end(&out);
     assert_int_equal(buf_status(&out), STATUS_OK);
@@ -107,6 +111,10 @@ static void a_document_has_its_parts(void **state)
     assert_non_null(strstr(out.data, "prefers-color-scheme:dark"));
     assert_non_null(strstr(out.data, "<title>tip</title>"));
     assert_non_null(strstr(out.data, "<text class=\"label\" x=\"5\" y=\"6\">x &amp; y</text>"));
+    assert_non_null(strstr(out.data, "<line class=\"axis\" x1=\"1\" y1=\"2\" x2=\"3\" y2=\"4\"/>"));
+    assert_non_null(strstr(out.data, "<polyline class=\"queue\" points=\"1,2 3,-4\"/>"));
+    assert_null(strstr(out.data, "lonely"));
+    assert_non_null(strstr(out.data, "<circle class=\"dot\" cx=\"5\" cy=\"6\" r=\"7\"/>"));
     assert_null(strstr(out.data, "<script"));
     buf_done(&out);
 }

@@ -75,8 +75,7 @@ static void it_has_text_alternatives(void **state)
         "Held against buffer: 1,000 B payload, buffer of 131,072: 56 of 5,000 held, 56 predicted; ",
         "buffer of 212,992 (default): 92 of 5,000 held",
         "Held by payload: 100 B payload",
-        "Loss against pace: reader 300 \xc2\xb5s, full speed (6.5 \xc2\xb5s), 208 KiB: 97.4 % "
-        "lost, ",
+        "Loss against pace: reader 300 \xc2\xb5s, full speed (6.5 \xc2\xb5s), 208 KiB: 97.4 %",
         "The queue over time: ",
         "13,108 of 20,000 lost, first drop at 14.3 ms, end of sending at 2.04 s, queue empty at ",
     };
