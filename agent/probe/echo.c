@@ -141,6 +141,13 @@ struct echo_worker *echo_worker_new(struct echo *echo, size_t payload)
     worker->datagrams = must_calloc(room, sizeof *worker->datagrams);
     worker->peers = must_calloc(room, sizeof *worker->peers);
     worker->answers = must_calloc(room, sizeof *worker->answers);
+    for (size_t i = 0; i < room; i++) {
+        worker->datagrams[i] = (struct datagram){
+            .part = { { worker->bytes + i * worker->slot, worker->slot } },
+            .parts = 1,
+            .peer = &worker->peers[i],
+        };
+    }
     return worker;
 }
 
@@ -166,22 +173,6 @@ static size_t smallest(size_t a, size_t b, size_t c)
     size_t ab = a < b ? a : b;
 
     return ab < c ? ab : c;
-}
-
-/* Reads up to `count` datagrams into free slots from `tail` on. */
-static size_t receive_batch(struct echo_worker *worker, size_t tail, size_t count)
-{
-    struct echo *echo = worker->echo;
-    int error;
-
-    for (size_t i = tail; i < tail + count; i++) {
-        worker->datagrams[i] = (struct datagram){
-            .part = { { worker->bytes + i * worker->slot, worker->slot } },
-            .parts = 1,
-            .peer = &worker->peers[i],
-        };
-    }
-    return echo->engine->receive(echo->fd, worker->datagrams + tail, count, &error);
 }
 
 /* Who sent it, when it is a request of the session that has begun; else NULL. */
@@ -230,6 +221,7 @@ static size_t read_waiting(struct echo_worker *worker, bool late)
 {
     size_t count = 0;
     size_t asked, got;
+    int error;
 
     pthread_mutex_lock(&worker->echo->lock);
     do {
@@ -237,7 +229,8 @@ static size_t read_waiting(struct echo_worker *worker, bool late)
         struct mono now;
 
         asked = smallest(worker->room - worker->pending, worker->room - tail, worker->batch);
-        got = receive_batch(worker, tail, asked);
+        got = worker->echo->engine->receive(worker->echo->fd, worker->datagrams + tail, asked,
+                                            &error);
         now = mono_now();
         for (size_t i = tail; i < tail + got; i++) {
             worker->answers[i].received_at = now;

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "agent/host/poller.h"
 #include "agent/host/wakeup.h"
@@ -14,6 +15,7 @@ enum { TOKENS_MAX = 64 };
 #define DONE_TOKEN (UINT64_MAX - 1)
 #define TICK_MS    100
 #define STOP_NS    (50 * NS_PER_MS) /* how soon a thread notices that it is to stop */
+#define ALERT_NS   (50 * NS_PER_US) /* how long a thread looks before it sleeps */
 #define AWAKE_NS   (20 * NS_PER_MS) /* how long an echo worker waits for a burst without sleeping */
 #define SPIN_NS    (2 * NS_PER_MS)  /* pacing finer than a poller's grain looks without waiting */
 
@@ -23,6 +25,7 @@ struct crew {
     const struct case_common *common;
     int64_t duration_ns;
     const atomic_bool *stop;
+    bool alert; /* there is a processor for each thread, so looking takes none from another */
     pthread_mutex_t lock; /* of the members below it */
     pthread_cond_t changed;
     size_t watching;        /* echo workers that look at their socket; split model */
@@ -82,12 +85,28 @@ static bool meet_after_burst(struct hand *hand)
     return complete;
 }
 
+/* Looks for a moment before it sleeps: a thread that is about to be given work costs the one who
+ * gives it a wake-up, and that is most of what a small datagram costs. */
+static size_t wait_ready(struct hand *hand, int64_t timeout_ns, uint64_t tokens[TOKENS_MAX])
+{
+    struct mono start = mono_now();
+
+    while (hand->crew->alert && timeout_ns > ALERT_NS &&
+           mono_between(start, mono_now()) < ALERT_NS) {
+        size_t count = poller_wait(hand->poller, 0, tokens, TOKENS_MAX);
+
+        if (count > 0)
+            return count;
+    }
+    return poller_wait(hand->poller, timeout_ns, tokens, TOKENS_MAX);
+}
+
 /* Serves what can be read; returns how many descriptors that were. */
 static size_t serve_ready(struct hand *hand, int64_t timeout_ns, bool resend)
 {
     bool waiting = hand->worker != NULL && echo_waiting(hand->worker);
     uint64_t tokens[TOKENS_MAX];
-    size_t count = poller_wait(hand->poller, waiting ? 0 : timeout_ns, tokens, TOKENS_MAX);
+    size_t count = wait_ready(hand, waiting ? 0 : timeout_ns, tokens);
 
     if (waiting)
         echo_serve(hand->worker);
@@ -344,6 +363,7 @@ enum status phase_run(const struct phase_roles *roles, const struct phase_order 
     if (pthread_mutex_init(&crew.lock, NULL) != 0 || pthread_cond_init(&crew.changed, NULL) != 0)
         abort();
     count = assign(&crew, hands);
+    crew.alert = (long)count <= sysconf(_SC_NPROCESSORS_ONLN);
     status = start(&crew, hands, count, &started, fault);
     watch_over(&crew, order->watch);
     for (size_t i = 0; i < started; i++)

@@ -55,6 +55,12 @@ struct sender *sender_new(const int *fds, size_t count, const struct engine *eng
     sender->slot = (payload + 64) / 64 * 64;
     sender->batch = engine_read_batch(payload);
     sender->bytes = must_calloc(sender->batch, sender->slot);
+    for (size_t i = 0; i < sender->batch; i++) {
+        sender->inbox[i] = (struct datagram){
+            .part = { { sender->bytes + i * sender->slot, sender->slot } },
+            .parts = 1,
+        };
+    }
     sender->clients = must_calloc(count, sizeof *sender->clients);
     for (size_t i = 0; i < count; i++)
         sender->clients[i].fd = fds[i];
@@ -250,12 +256,6 @@ static size_t receive_batch(struct sender *sender, const struct client *client)
 {
     int error;
 
-    for (size_t i = 0; i < sender->batch; i++) {
-        sender->inbox[i] = (struct datagram){
-            .part = { { sender->bytes + i * sender->slot, sender->slot } },
-            .parts = 1,
-        };
-    }
     for (int tries = 0; tries < DATAGRAM_BATCH_MAX; tries++) {
         size_t got = sender->engine->receive(client->fd, sender->inbox, sender->batch, &error);
 
