@@ -1,4 +1,4 @@
-/* Which of many descriptors can be read: epoll on Linux, kqueue on macOS. */
+/* Which of many descriptors can be read: ppoll and epoll on Linux, kqueue on macOS. */
 #ifndef SONDE_HOST_POLLER_H
 #define SONDE_HOST_POLLER_H
 

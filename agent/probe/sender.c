@@ -4,11 +4,14 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "agent/probe/arrivals.h"
 #include "agent/probe/ledger.h"
 #include "agent/probe/transmit.h"
 #include "agent/probe/window.h"
+
+enum { SHORT_PADDING = 396 }; /* with the largest head 512 bytes */
 
 struct client {
     int fd;
@@ -34,7 +37,7 @@ struct sender {
     struct histogram rtt;
     struct datagram inbox[DATAGRAM_BATCH_MAX];
     struct datagram outbox[DATAGRAM_BATCH_MAX];
-    uint8_t heads[DATAGRAM_BATCH_MAX][STAMP_HEAD_MAX];
+    uint8_t heads[DATAGRAM_BATCH_MAX][STAMP_HEAD_MAX + SHORT_PADDING];
 };
 
 static void *must_calloc(size_t count, size_t size)
@@ -106,6 +109,8 @@ void sender_begin(struct sender *sender, const struct session *session, size_t w
     }
 }
 
+/* A short padding is copied behind its head, which costs less than a second part of the datagram.
+ */
 static void make_request(struct sender *sender, size_t at, uint32_t sequence, uint64_t timestamp)
 {
     const struct session *session = sender->session;
@@ -115,13 +120,20 @@ static void make_request(struct sender *sender, size_t at, uint32_t sequence, ui
         .error_estimate = session->error_estimate,
         .ssid = session->ssid,
     };
-    uint8_t *padding = (uint8_t *)(uintptr_t)pattern_slice(session->pattern, sequence);
+    const uint8_t *padding = pattern_slice(session->pattern, sequence);
+    size_t length = session->payload - session->head;
+    uint8_t *head = sender->heads[at];
 
-    stamp_put_request(&session->format, &request, session->payload, sender->heads[at]);
+    stamp_put_request(&session->format, &request, session->payload, head);
+    if (length <= SHORT_PADDING) {
+        memcpy(head + session->head, padding, length);
+        sender->outbox[at] =
+            (struct datagram){ .part = { { head, session->payload } }, .parts = 1 };
+        return;
+    }
     sender->outbox[at] = (struct datagram){
-        .part = { { sender->heads[at], session->head },
-                  { padding, session->payload - session->head } },
-        .parts = session->payload > session->head ? 2 : 1,
+        .part = { { head, session->head }, { (void *)(uintptr_t)padding, length } },
+        .parts = 2,
     };
 }
 

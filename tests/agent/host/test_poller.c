@@ -1,4 +1,5 @@
-/* Waiting must end when something is there, not before its time otherwise, and never spin. */
+/* Waiting must end when something is there, not before its time otherwise, and never spin; with few
+ * descriptors and with many, which a system may treat in different ways. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,22 +12,25 @@
 #include "agent/host/poller.h"
 #include "agent/host/socket.h"
 
-enum { SOCKETS = 5 };
+enum { FEW = 5, SOCKETS = 40 };
+
+static int few = FEW, many = SOCKETS;
 
 struct fixture {
     struct poller *poller;
-    int fd[SOCKETS], sender;
+    int count, fd[SOCKETS], sender;
     struct addr bound[SOCKETS];
 };
 
-static void setup(struct fixture *f)
+static void setup(struct fixture *f, void **state)
 {
     struct addr any = addr_loopback(FAMILY_IPV4, 0), ignored;
     struct fault fault;
 
+    f->count = *(int *)*state;
     assert_int_equal(poller_new(&f->poller, &fault), STATUS_OK);
     assert_int_equal(socket_open(&any, &f->sender, &ignored, &fault), STATUS_OK);
-    for (int i = 0; i < SOCKETS; i++) {
+    for (int i = 0; i < f->count; i++) {
         assert_int_equal(socket_open(&any, &f->fd[i], &f->bound[i], &fault), STATUS_OK);
         assert_int_equal(poller_add(f->poller, f->fd[i], UINT64_MAX - (uint64_t)i, &fault),
                          STATUS_OK);
@@ -37,7 +41,7 @@ static void teardown(struct fixture *f)
 {
     poller_free(f->poller);
     close(f->sender);
-    for (int i = 0; i < SOCKETS; i++)
+    for (int i = 0; i < f->count; i++)
         close(f->fd[i]);
 }
 
@@ -52,8 +56,7 @@ static void nothing_there_is_0_at_once(void **state)
     uint64_t tokens[SOCKETS];
     struct mono start;
 
-    (void)state;
-    setup(&f);
+    setup(&f, state);
     start = mono_now();
     for (int i = 0; i < 100; i++)
         assert_int_equal(poller_wait(f.poller, 0, tokens, SOCKETS), 0);
@@ -67,8 +70,7 @@ static void a_wait_lasts_at_least_its_time(void **state)
     struct fixture f;
     uint64_t token;
 
-    (void)state;
-    setup(&f);
+    setup(&f, state);
     for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
         struct mono start = mono_now();
 
@@ -84,8 +86,7 @@ static void tokens_come_back_whole_until_the_datagram_is_read(void **state)
     uint64_t tokens[SOCKETS] = { 0 };
     char byte;
 
-    (void)state;
-    setup(&f);
+    setup(&f, state);
     poke(&f, 3);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(poller_wait(f.poller, 10 * NS_PER_S, tokens, SOCKETS), 1);
@@ -101,15 +102,14 @@ static void no_more_tokens_than_there_is_room_for(void **state)
     struct fixture f;
     uint64_t tokens[SOCKETS + 1];
 
-    (void)state;
-    setup(&f);
-    for (int i = 0; i < SOCKETS; i++)
+    setup(&f, state);
+    for (int i = 0; i < f.count; i++)
         poke(&f, i);
     tokens[2] = 42;
     assert_int_equal(poller_wait(f.poller, NS_PER_S, tokens, 2), 2);
     assert_int_equal(tokens[2], 42);
     assert_int_equal(poller_wait(f.poller, NS_PER_S, tokens, 0), 0);
-    assert_int_equal(poller_wait(f.poller, NS_PER_S, tokens, SOCKETS + 1), SOCKETS);
+    assert_int_equal(poller_wait(f.poller, NS_PER_S, tokens, SOCKETS + 1), f.count);
     teardown(&f);
 }
 
@@ -129,10 +129,14 @@ static void a_bad_descriptor_is_refused_by_number(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_there_is_0_at_once),
-        cmocka_unit_test(a_wait_lasts_at_least_its_time),
-        cmocka_unit_test(tokens_come_back_whole_until_the_datagram_is_read),
-        cmocka_unit_test(no_more_tokens_than_there_is_room_for),
+        cmocka_unit_test_prestate(nothing_there_is_0_at_once, &few),
+        cmocka_unit_test_prestate(nothing_there_is_0_at_once, &many),
+        cmocka_unit_test_prestate(a_wait_lasts_at_least_its_time, &few),
+        cmocka_unit_test_prestate(a_wait_lasts_at_least_its_time, &many),
+        cmocka_unit_test_prestate(tokens_come_back_whole_until_the_datagram_is_read, &few),
+        cmocka_unit_test_prestate(tokens_come_back_whole_until_the_datagram_is_read, &many),
+        cmocka_unit_test_prestate(no_more_tokens_than_there_is_room_for, &few),
+        cmocka_unit_test_prestate(no_more_tokens_than_there_is_room_for, &many),
         cmocka_unit_test(a_bad_descriptor_is_refused_by_number),
     };
 
