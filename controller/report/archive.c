@@ -256,7 +256,7 @@ static enum status find_record(const struct buf *bytes, const struct record **ou
 
 static enum status parse_run(const struct buf *bytes, struct run *out_run, struct fault *fault)
 {
-    const struct record *record;
+    const struct record *record = NULL;
     enum status status = find_record(bytes, &record, fault);
 
     if (status == STATUS_OK)

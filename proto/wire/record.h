@@ -50,6 +50,7 @@ struct field {
     enum field_type type;
     enum field_type of; /* of a list's elements */
     unsigned flags;
+    int when_value; /* see `when` */
     size_t offset;
     size_t size;
     int64_t min, max;
@@ -60,7 +61,6 @@ struct field {
     /* INLINE: the fields stand here only while the enum at offset when - 1 of this object, whose
      * field comes before, is when_value. 0: always. So an object can be one of several. */
     size_t when;
-    int when_value;
 };
 
 struct record {
