@@ -13,11 +13,14 @@ enum { TOKENS_MAX = 64 };
 
 #define ECHO_TOKEN UINT64_MAX
 #define DONE_TOKEN (UINT64_MAX - 1)
-#define TICK_MS    100
-#define STOP_NS    (50 * NS_PER_MS) /* how soon a thread notices that it is to stop */
-#define ALERT_NS   (50 * NS_PER_US) /* how long a thread looks before it sleeps */
-#define AWAKE_NS   (20 * NS_PER_MS) /* how long an echo worker waits for a burst without sleeping */
-#define SPIN_NS    (2 * NS_PER_MS)  /* pacing finer than a poller's grain looks without waiting */
+/* A new thread may have been put on the processor of one that is awake; having slept, it is woken
+ * on an idle one. */
+#define SETTLE_MS 1
+#define TICK_MS   100
+#define STOP_NS   (50 * NS_PER_MS) /* how soon a thread notices that it is to stop */
+#define ALERT_NS  (50 * NS_PER_US) /* how long a thread looks before it sleeps */
+#define AWAKE_NS  (20 * NS_PER_MS) /* how long an echo worker waits for a burst without sleeping */
+#define SPIN_NS   (2 * NS_PER_MS)  /* pacing finer than a poller's grain looks without waiting */
 
 /* What all threads of a phase share. */
 struct crew {
@@ -169,22 +172,12 @@ static void serve_drain(struct hand *hand)
     }
 }
 
-/* A burst into a role whose thread is still being started would measure the starting. */
-static void wait_for_echo_role(struct crew *crew)
-{
-    size_t needed = crew->common->io_model == IO_MODEL_SPLIT ? crew->roles->threads : 0;
-
-    pthread_mutex_lock(&crew->lock);
-    while (crew->watching < needed && !crew->failed)
-        pthread_cond_wait(&crew->changed, &crew->lock);
-    pthread_mutex_unlock(&crew->lock);
-}
-
 static void run_sender(struct hand *hand)
 {
     struct crew *crew = hand->crew;
 
-    wait_for_echo_role(crew);
+    if (hand->worker == NULL)
+        poll(NULL, 0, SETTLE_MS);
     if (crew->common->interval_ns == 0)
         sender_burst(hand->sender);
     else
@@ -284,6 +277,17 @@ static void give_up(struct crew *crew, size_t senders_missing)
     pthread_mutex_unlock(&crew->lock);
 }
 
+/* A burst into a role whose thread is still being started would measure the starting. Waited for
+ * here and not by the senders: a thread that is woken by the echo role's may be put on its
+ * processor, and the burst would find nobody reading. */
+static void wait_for_echo_role(struct crew *crew, size_t workers)
+{
+    pthread_mutex_lock(&crew->lock);
+    while (crew->watching < workers)
+        pthread_cond_wait(&crew->changed, &crew->lock);
+    pthread_mutex_unlock(&crew->lock);
+}
+
 /* Starts all hands; *out_started of them run, whatever is returned. */
 static enum status start(struct crew *crew, struct hand *hands, size_t count, size_t *out_started,
                          struct fault *fault)
@@ -295,8 +299,11 @@ static enum status start(struct crew *crew, struct hand *hands, size_t count, si
     for (size_t i = 0; i < count && status == STATUS_OK; i++)
         status = hand_watch(&hands[i], fault);
     for (; started < count && status == STATUS_OK; started++) {
-        int error = pthread_create(&hands[started].thread, NULL, run_hand, &hands[started]);
+        int error;
 
+        if (hands[started].sender != NULL && hands[started].worker == NULL)
+            wait_for_echo_role(crew, crew->roles->threads);
+        error = pthread_create(&hands[started].thread, NULL, run_hand, &hands[started]);
         if (error != 0) {
             status = fault_errno(fault, error, "starting thread %zu of %zu", started + 1, count);
             break;
