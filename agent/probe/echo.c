@@ -10,6 +10,7 @@
 #include "agent/probe/arrivals.h"
 #include "agent/probe/ledger.h"
 #include "agent/probe/transmit.h"
+#include "proto/base/memory.h"
 
 enum { ROOM_BYTES = 16 << 20, ROOM_DATAGRAMS_MAX = 1024, NO_TTL = 255 };
 
@@ -57,18 +58,9 @@ struct echo_worker {
     struct leg forward, reverse;
 };
 
-static void *must_calloc(size_t count, size_t size)
-{
-    void *memory = calloc(count, size);
-
-    if (memory == NULL)
-        abort();
-    return memory;
-}
-
 struct echo *echo_new(int fd, const struct engine *engine, size_t flows, size_t window)
 {
-    struct echo *echo = must_calloc(1, sizeof *echo);
+    struct echo *echo = memory_new(1, sizeof *echo);
     size_t places = 2;
 
     while (places < flows * 2)
@@ -77,7 +69,7 @@ struct echo *echo_new(int fd, const struct engine *engine, size_t flows, size_t 
     echo->engine = engine;
     echo->window = window;
     echo->mask = places - 1;
-    echo->flows = must_calloc(places, sizeof *echo->flows);
+    echo->flows = memory_new(places, sizeof *echo->flows);
     if (pthread_mutex_init(&echo->lock, NULL) != 0)
         abort();
     return echo;
@@ -129,7 +121,7 @@ void echo_begin(struct echo *echo, const struct session *session, int64_t work_n
 
 struct echo_worker *echo_worker_new(struct echo *echo, size_t payload)
 {
-    struct echo_worker *worker = must_calloc(1, sizeof *worker);
+    struct echo_worker *worker = memory_new(1, sizeof *worker);
     size_t room = ROOM_BYTES / payload / DATAGRAM_BATCH_MAX * DATAGRAM_BATCH_MAX;
 
     room = room > ROOM_DATAGRAMS_MAX ? ROOM_DATAGRAMS_MAX : room;
@@ -137,10 +129,10 @@ struct echo_worker *echo_worker_new(struct echo *echo, size_t payload)
     worker->slot = (payload + 64) / 64 * 64; /* one byte more than the payload shows a longer one */
     worker->room = room;
     worker->batch = engine_read_batch(payload);
-    worker->bytes = must_calloc(room, worker->slot);
-    worker->datagrams = must_calloc(room, sizeof *worker->datagrams);
-    worker->peers = must_calloc(room, sizeof *worker->peers);
-    worker->answers = must_calloc(room, sizeof *worker->answers);
+    worker->bytes = memory_new(room, worker->slot);
+    worker->datagrams = memory_new(room, sizeof *worker->datagrams);
+    worker->peers = memory_new(room, sizeof *worker->peers);
+    worker->answers = memory_new(room, sizeof *worker->answers);
     for (size_t i = 0; i < room; i++) {
         worker->datagrams[i] = (struct datagram){
             .part = { { worker->bytes + i * worker->slot, worker->slot } },

@@ -10,6 +10,7 @@
 #include "agent/probe/calibrate.h"
 #include "agent/probe/ledger.h"
 #include "proto/base/digest.h"
+#include "proto/base/memory.h"
 #include "proto/base/text.h"
 
 enum { DESCRIPTORS_BESIDE = 32 }; /* pollers, pipes, files of /proc */
@@ -40,18 +41,9 @@ struct sample {
     struct counter_snapshot counters;
 };
 
-static void *must_calloc(size_t count, size_t size)
-{
-    void *memory = calloc(count, size);
-
-    if (memory == NULL)
-        abort();
-    return memory;
-}
-
 struct loopback *loopback_new(struct wall wall_now)
 {
-    struct loopback *loopback = must_calloc(1, sizeof *loopback);
+    struct loopback *loopback = memory_new(1, sizeof *loopback);
     uint64_t seed;
 
     digest_random(&seed, sizeof seed);
@@ -124,7 +116,7 @@ static size_t threads_of(const struct case_common *common)
 static void make_senders(struct trial *trial, const struct engine *engine)
 {
     const struct case_common *common = &trial->params->common;
-    int *fds = must_calloc((size_t)common->clients, sizeof *fds);
+    int *fds = memory_new((size_t)common->clients, sizeof *fds);
 
     for (size_t i = 0; i < trial->threads; i++) {
         size_t count = 0;
@@ -147,11 +139,11 @@ static void trial_init(struct trial *trial, struct loopback *loopback,
                              .watch = watch,
                              .echo_fd = -1,
                              .threads = threads_of(&params->common) };
-    trial->client_fds = must_calloc(clients, sizeof *trial->client_fds);
+    trial->client_fds = memory_new(clients, sizeof *trial->client_fds);
     for (size_t i = 0; i < clients; i++)
         trial->client_fds[i] = -1;
-    trial->workers = must_calloc(trial->threads, sizeof *trial->workers);
-    trial->senders = must_calloc(trial->threads, sizeof *trial->senders);
+    trial->workers = memory_new(trial->threads, sizeof *trial->workers);
+    trial->senders = memory_new(trial->threads, sizeof *trial->senders);
 }
 
 static void trial_done(struct trial *trial)
@@ -404,7 +396,7 @@ static enum status measure_case(struct trial *trial, struct case_result *result,
                                 struct fault *fault)
 {
     const struct case_common *common = &trial->params->common;
-    struct histogram *rtt = must_calloc(1, sizeof *rtt);
+    struct histogram *rtt = memory_new(1, sizeof *rtt);
     enum status status = open_roles(trial, &result->sockets, fault);
 
     if (status == STATUS_OK && common->warmup_s > 0)

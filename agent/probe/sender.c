@@ -10,6 +10,7 @@
 #include "agent/probe/ledger.h"
 #include "agent/probe/transmit.h"
 #include "agent/probe/window.h"
+#include "proto/base/memory.h"
 
 enum { SHORT_PADDING = 396 }; /* with the largest head 512 bytes */
 
@@ -40,31 +41,22 @@ struct sender {
     uint8_t heads[DATAGRAM_BATCH_MAX][STAMP_HEAD_MAX + SHORT_PADDING];
 };
 
-static void *must_calloc(size_t count, size_t size)
-{
-    void *memory = calloc(count, size);
-
-    if (memory == NULL)
-        abort();
-    return memory;
-}
-
 struct sender *sender_new(const int *fds, size_t count, const struct engine *engine, size_t payload)
 {
-    struct sender *sender = must_calloc(1, sizeof *sender);
+    struct sender *sender = memory_new(1, sizeof *sender);
 
     sender->engine = engine;
     sender->count = count;
     sender->slot = (payload + 64) / 64 * 64;
     sender->batch = engine_read_batch(payload);
-    sender->bytes = must_calloc(sender->batch, sender->slot);
+    sender->bytes = memory_new(sender->batch, sender->slot);
     for (size_t i = 0; i < sender->batch; i++) {
         sender->inbox[i] = (struct datagram){
             .part = { { sender->bytes + i * sender->slot, sender->slot } },
             .parts = 1,
         };
     }
-    sender->clients = must_calloc(count, sizeof *sender->clients);
+    sender->clients = memory_new(count, sizeof *sender->clients);
     for (size_t i = 0; i < count; i++)
         sender->clients[i].fd = fds[i];
     return sender;

@@ -1,0 +1,10 @@
+/* Memory for our own fixed objects. What a peer, a file or a user sizes goes into buf.h instead. */
+#ifndef SONDE_BASE_MEMORY_H
+#define SONDE_BASE_MEMORY_H
+
+#include <stddef.h>
+
+/* `count` zeroed elements of `size` bytes, the caller's to free; aborts when memory is out. */
+void *memory_new(size_t count, size_t size);
+
+#endif
