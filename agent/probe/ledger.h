@@ -5,14 +5,14 @@
  *     lost      = the sum of lost_to
  *
  * Whoever sends fills `attempted`, `refused` and `sent`; whoever receives fills `received`, `late`,
- * `duplicates`, `reordered`, `corrupt` and `foreign`; ledger_settle does the rest, once, when both
- * are known.
+ * `duplicates`, `reordered`, `corrupt` and `foreign`; account_settle (proto/wire/account.h) does
+ * the rest, once, when both are known.
  */
 #ifndef SONDE_PROBE_LEDGER_H
 #define SONDE_PROBE_LEDGER_H
 
 #include "agent/probe/arrivals.h"
-#include "proto/wire/counters.h"
+#include "proto/wire/account.h"
 #include "proto/wire/result.h"
 
 /* A datagram that the kernel did not take, by the errno of its send. */
@@ -26,27 +26,5 @@ void ledger_arrive(struct leg *leg, enum arrival arrival, bool late);
 
 /* Adds the counts of another worker or client of the same leg. */
 void ledger_merge(struct leg *leg, const struct leg *other);
-
-/* What hosts' counters say was dropped in an interval, outside of any socket. Each datagram is
- * taken once: settling a leg takes what it uses. */
-struct host_drops {
-    int64_t sending;   /* qdisc, interface and fragmentation on the way out */
-    int64_t receiving; /* softnet, interface, IP and reassembly on the way in */
-};
-
-/* From a difference of counters; what is unavailable counts as 0. */
-struct host_drops host_drops_of(const struct counters *delta);
-
-/* What the receiving side knows of drops in its socket. */
-struct socket_evidence {
-    bool per_socket; /* `drops` is this socket's own count, else system-wide and an upper bound */
-    int64_t drops;
-};
-
-/* Fills lost, lost_to and evidence. `sender` and `receiver` may be the same host's drops.
- * STATUS_CORRUPT, with the leg's numbers in the fault, when more arrived than was sent. */
-enum status ledger_settle(struct leg *leg, const struct socket_evidence *socket,
-                          struct host_drops *sender, struct host_drops *receiver,
-                          struct fault *fault) must_check;
 
 #endif

@@ -15,8 +15,11 @@
 /* How the owner of a phase looks in while it runs, from its own thread. */
 struct phase_watch {
     void *context;
-    void (*tick)(void *context); /* about every 100 ms; may be NULL */
-    const atomic_bool *stop;     /* set: end at once; may be NULL */
+    void (*tick)(void *context);  /* about every 100 ms; may be NULL */
+    void (*ready)(void *context); /* an echo's end: all threads look at the socket; may be NULL */
+    const atomic_bool *stop;      /* set: end at once; may be NULL */
+    const atomic_bool *finish;    /* an echo's end alone: set: the phase is over; may be NULL */
+    int wake_fd;                  /* tick is called at once when it can be read; 0: none */
 };
 
 /* What a phase works on; all borrowed. sender i serves the clients i, i + senders, ... */

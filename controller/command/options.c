@@ -112,6 +112,7 @@ static enum status set_scalar(const struct field *field, enum field_type type, v
     case FIELD_LIST:
     case FIELD_MAP_INT:
     case FIELD_MAP_TEXT:
+    case FIELD_BYTES:
         assert(false && "no flag can have a value of this type");
         break;
     }

@@ -87,6 +87,7 @@ static bool has_default(const struct field *field, const void *at)
     case FIELD_WORD:
     case FIELD_MAP_INT:
     case FIELD_MAP_TEXT:
+    case FIELD_BYTES:
         return false;
     }
     return false;

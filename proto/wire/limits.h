@@ -24,7 +24,17 @@ enum {
     LIMIT_MTU = 65575,               /* 65,535 bytes behind an IPv6 base header */
     LIMIT_INTERFACES = 4096,
     LIMIT_CPUS = 4096,
-    LIMIT_PROC_BYTES = 16 << 20 /* one file of /proc */
+    LIMIT_PROC_BYTES = 16 << 20, /* one file of /proc */
+
+    LIMIT_FRAME = 1 << 20, /* one message on the control channel, without its length */
+    LIMIT_RESULT_BYTES = (1 << 20) - 4096, /* the body of one result */
+    LIMIT_MESSAGE_DEPTH = 16,              /* nesting of a message */
+    LIMIT_PART_BYTES = 256 << 10,          /* one part of an archive on its way to an operator */
+    LIMIT_ADDRESSES = 64,                  /* of one host */
+    LIMIT_FLEET = 20000,                   /* agents that a controller knows */
+    LIMIT_ROWS = 1000,                     /* rows of one answer to an operator */
+    LIMIT_CONFIG_BYTES = 1 << 20,          /* a configuration file */
+    LIMIT_RULES = 256                      /* entries of a list in a configuration file */
 };
 
 /* The largest UDP payload: 65,535 less the headers that the length field counts. */

@@ -62,6 +62,7 @@ static void init_field(const struct field *field, void *object)
     case FIELD_LIST:
     case FIELD_MAP_INT:
     case FIELD_MAP_TEXT:
+    case FIELD_BYTES:
         break;
     }
 }
@@ -98,6 +99,7 @@ size_t field_element_size(const struct field *field)
     case FIELD_LIST:
     case FIELD_MAP_INT:
     case FIELD_MAP_TEXT:
+    case FIELD_BYTES:
         break;
     }
     assert(false && "no such element");
@@ -127,6 +129,8 @@ static void done_field(const struct field *field, void *object)
     } else if (field->type == FIELD_MAP_INT || field->type == FIELD_MAP_TEXT) {
         free(((struct list *)at)->items);
         *(struct list *)at = (struct list){ 0 };
+    } else if (field->type == FIELD_BYTES) {
+        bytes_done(at);
     }
 }
 
@@ -188,6 +192,9 @@ void field_allowed_as(const struct field *field, enum field_type type, char *out
         break;
     case FIELD_LIST:
         snprintf(out_text, size, "a list");
+        break;
+    case FIELD_BYTES:
+        snprintf(out_text, size, "at most %zu bytes", field->size);
         break;
     }
 }
@@ -258,6 +265,24 @@ void *list_append(struct list *list, const struct field *field)
     if (list->count >= field->size)
         return NULL;
     return grow(list, field_element_size(field));
+}
+
+void bytes_set(struct bytes *bytes, const void *data, size_t length)
+{
+    bytes_done(bytes);
+    if (length == 0)
+        return;
+    bytes->data = malloc(length);
+    if (bytes->data == NULL)
+        abort();
+    memcpy(bytes->data, data, length);
+    bytes->length = length;
+}
+
+void bytes_done(struct bytes *bytes)
+{
+    free(bytes->data);
+    *bytes = (struct bytes){ 0 };
 }
 
 void map_add_int(struct list *map, const char *key, int64_t number)

@@ -35,6 +35,7 @@ enum field_type {
     FIELD_LIST,     /* struct list of up to `size` elements of type `of` */
     FIELD_MAP_INT,  /* struct list of struct map_item, as {key: number|null} */
     FIELD_MAP_TEXT, /* struct list of struct map_item, as {key: text} */
+    FIELD_BYTES,    /* struct bytes of up to `size` bytes; only in messages, it has no JSON form */
 };
 
 enum {
@@ -76,6 +77,12 @@ struct record {
 struct list {
     void *items;
     size_t count;
+};
+
+/* Owned bytes; NULL while empty. */
+struct bytes {
+    uint8_t *data;
+    size_t length;
 };
 
 enum { MAP_KEY_SIZE = 64, MAP_TEXT_SIZE = 256 };
@@ -127,6 +134,10 @@ size_t field_element_size(const struct field *field);
  * is at the field's cap. Aborts when memory is out. */
 void *list_append(struct list *list, const struct field *field);
 void *list_append_sized(struct list *list, size_t element_size);
+
+/* Makes `bytes` hold a copy; aborts when memory is out. */
+void bytes_set(struct bytes *bytes, const void *data, size_t length);
+void bytes_done(struct bytes *bytes);
 
 /* Appends to a map; a longer key or text is cut. The caller sees to it that no key is there twice
  * (record_check refuses that). */

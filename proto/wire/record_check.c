@@ -114,6 +114,14 @@ static enum status check_point(struct check *check, const struct field *field, c
     return refuse(check, field, FIELD_POINT, "what is not finite");
 }
 
+static enum status check_bytes(struct check *check, const struct field *field,
+                               const struct bytes *bytes)
+{
+    if (bytes->length <= field->size)
+        return STATUS_OK;
+    return refuse(check, field, FIELD_BYTES, "this");
+}
+
 static enum status check_element(struct check *check, const struct field *field, const void *at)
 {
     switch (field->of) {
@@ -139,6 +147,7 @@ static enum status check_element(struct check *check, const struct field *field,
     case FIELD_LIST:
     case FIELD_MAP_INT:
     case FIELD_MAP_TEXT:
+    case FIELD_BYTES:
         break;
     }
     return STATUS_OK;
@@ -226,6 +235,8 @@ static enum status check_field(struct check *check, const struct field *field, c
     case FIELD_POINT:
     case FIELD_WORD:
         break;
+    case FIELD_BYTES:
+        return check_bytes(check, field, at);
     }
     return STATUS_OK;
 }

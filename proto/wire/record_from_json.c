@@ -291,6 +291,7 @@ static enum status read_element(struct reader *reader, const struct field *field
     case FIELD_LIST:
     case FIELD_MAP_INT:
     case FIELD_MAP_TEXT:
+    case FIELD_BYTES:
         break;
     }
     assert(false && "no such element");
@@ -361,6 +362,7 @@ static enum status read_value(struct reader *reader, const struct field *field, 
     case FIELD_PAIR:
     case FIELD_POINT:
     case FIELD_WORD:
+    case FIELD_BYTES:
         break;
     }
     assert(false && "no such field");

@@ -88,6 +88,7 @@ static json_t *element_of(const struct field *field, const void *at)
     case FIELD_LIST:
     case FIELD_MAP_INT:
     case FIELD_MAP_TEXT:
+    case FIELD_BYTES:
         break;
     }
     assert(false && "no such element");
@@ -142,6 +143,7 @@ static json_t *value_of(const struct field *field, const void *at)
     case FIELD_PAIR:
     case FIELD_POINT:
     case FIELD_WORD:
+    case FIELD_BYTES:
         break;
     }
     assert(false && "no such field");

@@ -75,6 +75,7 @@ static json_t *value_of(const struct field *field, enum field_type type)
                          field->real_max);
     case FIELD_TEXT:
     case FIELD_WORD:
+    case FIELD_BYTES:
         return json_pack("{s:s}", "type", "string");
     case FIELD_ENUM:
         return json_pack("{s:o}", "enum", names_of(field));

@@ -70,6 +70,14 @@
     {                                                                                              \
         FIELD_AT(S, M), .type = (TYPE), .help = (TEXT)                                             \
     }
+#define BYTES(S, M, CAP, TEXT)                                                                     \
+    {                                                                                              \
+        FIELD_AT(S, M), .type = FIELD_BYTES, .size = (CAP), .help = (TEXT)                         \
+    }
+#define INT(S, M, LOW, HIGH, TEXT)                                                                 \
+    {                                                                                              \
+        FIELD_AT(S, M), .type = FIELD_INT, .min = (LOW), .max = (HIGH), .help = (TEXT)             \
+    }
 #define RECORD(S, FIELDS)                                                                          \
     {                                                                                              \
         .name = #S, .size = sizeof(struct S), .fields = (FIELDS), .count = RECORD_COUNT(FIELDS)    \

@@ -35,7 +35,7 @@ static const struct field lost_to_fields[] = {
     COUNT(struct lost_to, network, "left one host and did not reach the other"),
     COUNT(struct lost_to, unattributed, "no place found"),
 };
-static const struct record lost_to_record = RECORD(lost_to, lost_to_fields);
+const struct record lost_to_record = RECORD(lost_to, lost_to_fields);
 
 static const struct field leg_fields[] = {
     COUNT(struct leg, attempted, "sent and refused datagrams"),
@@ -84,7 +84,7 @@ static const struct field rtt_fields[] = {
     { FIELD_AT(struct rtt, histogram), .type = FIELD_LIST, .of = FIELD_PAIR,
       .size = LIMIT_HISTOGRAM_BUCKETS, .help = "[lowest ns of the bucket, samples]" },
 };
-static const struct record rtt_record = RECORD_OR_NULL(rtt, rtt_fields);
+const struct record rtt_record = RECORD_OR_NULL(rtt, rtt_fields);
 
 static const struct field case_sockets_fields[] = {
     PART(struct case_sockets, rcvbuf, grant_record, "receive buffer of the echo role's socket"),

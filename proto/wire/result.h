@@ -94,7 +94,9 @@ struct case_result {
 extern const struct record grant_record;
 extern const struct record refused_record;
 extern const struct record leg_record;
+extern const struct record lost_to_record;
 extern const struct record phase_record;
+extern const struct record rtt_record;
 extern const struct record case_result_record;
 
 /* The sum of a leg's refusals and of its places; stops at INT64_MAX, as an archive may say

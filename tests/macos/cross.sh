@@ -71,12 +71,22 @@ EOF
 
 rm -rf "${tools:?}/include" "${tools:?}/lib" "${tools:?}/pkgconfig"
 mkdir -p "$tools/include/openssl" "$tools/lib" "$tools/pkgconfig"
-ln -s /usr/include/jansson*.h /usr/include/cmocka*.h "$tools/include"
+ln -s /usr/include/jansson*.h /usr/include/cmocka*.h /usr/include/zmq.h /usr/include/yaml.h \
+    /usr/include/sqlite3.h /usr/include/msgpack.h /usr/include/msgpack "$tools/include"
 for folder in /usr/include/openssl "/usr/include/$(cc -print-multiarch)/openssl"; do
     [ -d "$folder" ] && ln -s "$folder"/*.h "$tools/include/openssl"
 done
 stub jansson jansson
 stub libcrypto crypto
+stub libssl ssl
+stub libzmq zmq
+stub yaml-0.1 yaml
+stub sqlite3 sqlite3
+if pkg-config --exists msgpack-c; then
+    stub msgpack-c msgpack-c
+else
+    stub msgpack msgpackc
+fi
 stub cmocka cmocka
 
 generator=

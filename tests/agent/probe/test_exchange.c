@@ -89,9 +89,9 @@ static void check_engine(enum engine_kind kind)
     assert_int_equal(reverse.received, reverse.sent);
     assert_int_equal(rtt.count, reverse.received);
     assert_int_equal(oddities(&forward) + oddities(&reverse), 0);
-    assert_int_equal(
-        ledger_settle(&forward, &(struct socket_evidence){ true, 0 }, &none, &none, NULL),
-        STATUS_OK);
+    assert_int_equal(account_settle(&forward, &(struct socket_evidence){ true, 0 }, &none, &none,
+                                    REST_UNATTRIBUTED, NULL),
+                     STATUS_OK);
     assert_int_equal(forward.lost, 0);
     assert_int_equal(echo_missing_of_first(exchange.echo, WINDOW), 0);
     exchange_free(&exchange);

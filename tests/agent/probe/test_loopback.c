@@ -43,7 +43,7 @@ static struct case_params small_case(void)
 
 static struct case_result measure(void **state, const struct case_params *params)
 {
-    const struct phase_watch watch = { NULL, NULL, NULL };
+    const struct phase_watch watch = { .stop = NULL };
     struct case_result result;
 
     record_init(&case_result_record, &result);
@@ -291,7 +291,7 @@ static void stops_early(void **state)
 
 static void says_why_a_case_cannot_be(void **state)
 {
-    const struct phase_watch watch = { NULL, NULL, NULL };
+    const struct phase_watch watch = { .stop = NULL };
     struct case_params params = small_case();
     struct case_result result;
 

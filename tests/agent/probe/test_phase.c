@@ -82,7 +82,7 @@ static enum status run(struct scene *scene, double seconds, const struct phase_w
     return phase_run(&scene->roles, &order, out_times, NULL);
 }
 
-static const struct phase_watch nobody = { NULL, NULL, NULL };
+static const struct phase_watch nobody = { .stop = NULL };
 
 static void lasts_as_long_as_it_should(void **state)
 {
@@ -145,7 +145,9 @@ static void ends_when_it_is_told_to(void **state)
     for (int model = 0; model < IO_MODEL_COUNT; model++) {
         struct scene *scene = scene_new((enum io_model)model);
         struct owner owner = { 0 };
-        const struct phase_watch watch = { &owner, stop_at_2nd_tick, &owner.stop };
+        const struct phase_watch watch = { .context = &owner,
+                                           .tick = stop_at_2nd_tick,
+                                           .stop = &owner.stop };
         struct phase_times times = { .active_ns = -7 };
 
         admit(scene, STAGE_CLIENTS);

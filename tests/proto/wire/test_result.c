@@ -189,6 +189,7 @@ static size_t member_size(const struct field *field)
     case FIELD_POINT:
     case FIELD_PAIR:
     case FIELD_WORD:
+    case FIELD_BYTES:
         break;
     }
     fail_msg("%s cannot stand alone", field->name);

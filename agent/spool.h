@@ -1,0 +1,31 @@
+/* Results that the controller has not yet committed: a SQLite file (WAL, synchronous). */
+#ifndef SONDE_AGENT_SPOOL_H
+#define SONDE_AGENT_SPOOL_H
+
+#include "proto/wire/message.h"
+
+struct spool;
+
+/* Opens or makes it; a file that is no spool is refused, not touched. Above `max_bytes` of bodies
+ * the oldest are dropped and counted (the count is kept in the file). */
+enum status spool_open(const char *path, int64_t max_bytes, struct spool **out_spool,
+                       struct fault *fault) must_check;
+void spool_close(struct spool *spool);
+
+/* Durable when it returns STATUS_OK. STATUS_EXISTS: this id is there. STATUS_NO_SPACE: the disk is
+ * full; nothing was dropped for it. STATUS_AGAIN: the file is locked by somebody else. */
+enum status spool_put(struct spool *spool, const char *id, const char *kind, const void *body,
+                      size_t length, struct fault *fault) must_check;
+
+/* The first result behind `after` (0: the oldest) and its place; STATUS_NOT_FOUND when there is
+ * none. *out_result is an empty message_result; the caller frees it. */
+enum status spool_next(struct spool *spool, int64_t after, struct message_result *out_result,
+                       int64_t *out_place, struct fault *fault) must_check;
+
+/* Forgets these ids; unknown ones are ignored. */
+enum status spool_forget(struct spool *spool, const struct list *ids,
+                         struct fault *fault) must_check;
+
+void spool_report(const struct spool *spool, struct spool_report *out_report);
+
+#endif

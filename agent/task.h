@@ -1,0 +1,34 @@
+/* One end of one session on a thread of its own. It is spoken to with messages of the control
+ * channel over a mailbox, and answers with them: in go open (already admitted), begin, end, close;
+ * out come opened or refused, begun, progress, ended, and at the end one result (the report) and
+ * then closed or failed.
+ *
+ * It ends by itself: when nothing was asked of it for TASK_PATIENCE_NS outside of a phase, when a
+ * phase at the echo's end is longer than the case's time and that, when it is told to close, when
+ * its mailbox is gone.
+ */
+#ifndef SONDE_AGENT_TASK_H
+#define SONDE_AGENT_TASK_H
+
+#include "agent/admission.h"
+#include "agent/config.h"
+#include "proto/link/mailbox.h"
+
+#define TASK_PATIENCE_NS (30 * NS_PER_S)
+
+struct task;
+
+/* What a task is made from; borrowed for its life. */
+struct task_surroundings {
+    const struct echo_config *echo;
+    const struct admission *admission;
+};
+
+/* Starts the thread; `mailbox` is the task's end and becomes its own, whatever is returned. */
+enum status task_start(const struct task_surroundings *surroundings, struct mailbox *mailbox,
+                       struct task **out_task, struct fault *fault) must_check;
+
+/* Tells it to stop at once (from the thread that started it), waits for it and frees it. */
+void task_join(struct task *task);
+
+#endif

@@ -1,0 +1,60 @@
+/* What the controller does with each message of an agent or operator: the daemon without sockets
+ * and clocks. Everything it does to the world goes through a table of functions, so that tests run
+ * a whole cluster in one process on virtual time.
+ *
+ * Results are collected and committed together: at most HUB_COMMIT_NS after the first, or when the
+ * batch is full. Acknowledgements follow the commit. A case is joined as soon as both its reports
+ * are stored, whether its run still lives or not.
+ */
+#ifndef SONDE_FLEET_HUB_H
+#define SONDE_FLEET_HUB_H
+
+#include "controller/fleet/fleet.h"
+#include "controller/fleet/store.h"
+#include "proto/base/clock.h"
+
+#define HUB_COMMIT_NS (20 * NS_PER_MS)
+#define HUB_RETRY_NS  (250 * NS_PER_MS) /* after a commit that could not be */
+
+struct hub_port {
+    void *context;
+    /* One message to a connection. STATUS_NOT_FOUND: gone. */
+    enum status (*send)(void *context, uint64_t peer, const void *message);
+    /* Bytes that wait to be sent to it. */
+    size_t (*pending)(void *context, uint64_t peer);
+    void (*close)(void *context, uint64_t peer, const char *reason);
+    void (*random)(void *context, void *out_bytes, size_t length);
+    struct wall (*wall)(void *context);
+};
+
+struct hub_rules {
+    double keep_s;   /* retention of results; 0: for ever */
+    size_t runs_max; /* that wait or run at once */
+};
+
+struct hub;
+
+/* `store` is borrowed. Remembers its agents; ends orphaned runs. */
+enum status hub_new(const struct hub_rules *rules, const struct hub_port *port, struct store *store,
+                    struct mono now, struct hub **out_hub, struct fault *fault) must_check;
+void hub_free(struct hub *hub);
+
+/* A connection is up, with what its certificate says. */
+void hub_up(struct hub *hub, uint64_t peer, const struct identity *identity, const char *address,
+            struct mono now);
+
+/* A frame of it. What is not a message that this role may send closes it with the reason. */
+void hub_frame(struct hub *hub, uint64_t peer, const void *bytes, size_t length, struct mono now);
+
+void hub_down(struct hub *hub, uint64_t peer, const char *reason, struct mono now);
+
+void hub_tick(struct hub *hub, struct mono now);
+struct mono hub_deadline(const struct hub *hub);
+
+/* Stops every run, commits what waits. True when nothing runs any more. */
+bool hub_stop(struct hub *hub, struct mono now);
+
+/* One line about it, for systemd and logs: "12 agents, 2 runs, 31 results/s". */
+void hub_describe(const struct hub *hub, char *out_text, size_t size);
+
+#endif

@@ -1,0 +1,101 @@
+/* One run between two hosts, case by case: a pure state machine. Events and `now` go in, messages
+ * for the two agents come out through a table of functions.
+ *
+ *     OPEN_ECHO -> OPEN_SENDER -> [ BEGIN_ECHO -> SEND -> END_ECHO ] x phases -> CLOSE -> RESULTS
+ *         -> next case, or OVER
+ *
+ * OPEN_ECHO    open to `to`; waits for opened (its port) or refused.
+ * OPEN_SENDER  open to `from` with the echo's address and port; it says hello there and answers
+ *              opened once the echo role has agreed.
+ * BEGIN_ECHO   begin to `to`; waits for begun.
+ * SEND         begin to `from`; waits for ended. Progress comes meanwhile.
+ * END_ECHO     end to `to`; waits for ended.
+ * CLOSE        close to both; waits for closed (or failed) of both.
+ * RESULTS      waits until both reports are stored and joined (measure_joined).
+ * OVER         for good.
+ *
+ * Each state has a deadline: MEASURE_ANSWER_NS for an answer, MEASURE_AGREE_NS for the agreement,
+ * the phase's length and drain and MEASURE_ANSWER_NS for SEND, MEASURE_RESULT_NS for RESULTS. When
+ * it passes, or an end refuses, fails or is gone, the case is an error that says why, both ends are
+ * told to close, and the run goes on with its next case, unless that error would come again
+ * (refused, an agent away): then the run has failed.
+ */
+#ifndef SONDE_FLEET_MEASURE_H
+#define SONDE_FLEET_MEASURE_H
+
+#include "proto/base/clock.h"
+#include "proto/wire/message.h"
+
+#define MEASURE_ANSWER_NS (10 * NS_PER_S)
+#define MEASURE_AGREE_NS  (20 * NS_PER_S)
+#define MEASURE_RESULT_NS (20 * NS_PER_S)
+#define MEASURE_DRAIN_NS  (30 * NS_PER_S) /* the longest drain that a sender may need */
+
+enum measure_state {
+    MEASURE_OPEN_ECHO,
+    MEASURE_OPEN_SENDER,
+    MEASURE_BEGIN_ECHO,
+    MEASURE_SEND,
+    MEASURE_END_ECHO,
+    MEASURE_CLOSE,
+    MEASURE_RESULTS,
+    MEASURE_OVER,
+    MEASURE_STATE_COUNT
+};
+
+extern const char *const measure_state_names[];
+
+/* The world. */
+struct measure_port {
+    void *context;
+    /* To the agent with this role. False when it is away. */
+    bool (*send)(void *context, enum end_role role, const void *message);
+    void (*random)(void *context, void *out_bytes, size_t length);
+    /* An unused run of four SSIDs: returns the first. */
+    uint16_t (*ssid)(void *context);
+    /* What the run is at, for whoever watches. */
+    void (*progress)(void *context, const struct message_run_progress *progress);
+    /* A case could not be measured: it is stored as an error unless reports of it come. */
+    void (*failed)(void *context, int64_t index, const char *reason);
+    void (*over)(void *context, enum run_outcome outcome, const char *reason);
+};
+
+/* What is asked for; copied. `address`: where the echo role is asked, without a port. */
+struct measure_order {
+    char run[UUID_SIZE];
+    char address[ADDR_TEXT_SIZE];
+    const struct plan *plan;
+};
+
+struct measure;
+
+struct measure *measure_new(const struct measure_order *order, const struct measure_port *port,
+                            struct mono now, struct wall wall);
+void measure_free(struct measure *measure);
+
+/* Sends the first order. */
+void measure_start(struct measure *measure, struct mono now);
+
+/* A message of one of its agents (opened, refused, begun, progress, ended, closed, failed). What
+ * belongs to another session, or is not expected in this state, changes nothing. */
+void measure_message(struct measure *measure, enum end_role role, const union message *message,
+                     struct mono now);
+
+/* The agent with this role is gone, or is back (a session does not outlive its connection). */
+void measure_away(struct measure *measure, enum end_role role, const char *reason, struct mono now);
+
+/* Both reports of this case are stored, and joined. */
+void measure_joined(struct measure *measure, int64_t index, struct mono now);
+
+/* An operator's stop, or the controller's own end. */
+void measure_stop(struct measure *measure, const char *reason, struct mono now);
+
+void measure_tick(struct measure *measure, struct mono now);
+struct mono measure_deadline(const struct measure *measure);
+
+enum measure_state measure_state(const struct measure *measure);
+const char *measure_run(const struct measure *measure);
+/* The session of the running case, "" between cases. */
+const char *measure_session(const struct measure *measure);
+
+#endif

@@ -1,0 +1,24 @@
+/* Two ends, one account: joins the reports of a case. Pure.
+ *
+ * The forward leg takes what was attempted, refused and sent from the sender's end and what arrived
+ * from the echo's; the reverse leg the other way round. What is missing goes to the receiving
+ * socket's buffer by its own count, then to drops that the hosts' counters show, and the rest to
+ * the network, since both ends have counted (proto/wire/account.h). Refused datagrams were never
+ * sent; foreign ones belong to nobody; tail loss shows, as the sender's total is known.
+ */
+#ifndef SONDE_FLEET_VERDICT_H
+#define SONDE_FLEET_VERDICT_H
+
+#include "proto/wire/report.h"
+
+/* Joins two reports of the same run, session and case. *out_result (the caller's, record_done of
+ * case_result_record) always holds the case: contradictions and errors of an end make its status
+ * "error", with the words. One of the two may be NULL: then it says whose report is missing. */
+void verdict_join(const struct report *sender, const struct report *echo,
+                  struct case_result *out_result);
+
+/* The two hosts as an archive has them: the facts of the first case's reports, counters from the
+ * first case's beginning to the last one's end. Frees nothing; *out_host is the caller's. */
+void verdict_host(const struct report *first, const struct report *last, struct host *out_host);
+
+#endif

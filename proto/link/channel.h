@@ -1,0 +1,82 @@
+/* Many TLS connections over one ZMQ_STREAM socket: a server that listens, or a client that
+ * connects. Owns what ZMQ_STREAM leaves open: lost notices, old bytes on a new connection, peers
+ * that never read, no deadlines. A connection that was once down never comes back: its number is
+ * not used again.
+ */
+#ifndef SONDE_LINK_CHANNEL_H
+#define SONDE_LINK_CHANNEL_H
+
+#include "proto/link/loop.h"
+#include "proto/link/peer.h"
+
+/* A connection; 0 is none. */
+typedef uint64_t channel_peer;
+
+/* How the owner is told; called from the loop. A handler may call every function below. */
+struct channel_events {
+    void *context;
+    void (*up)(void *context, channel_peer peer, const struct identity *identity,
+               const char *address);
+    /* bytes borrowed during the call */
+    void (*message)(void *context, channel_peer peer, const void *bytes, size_t length);
+    /* Once for each that was connected or accepted, also when it never was up (`was_up` false). */
+    void (*down)(void *context, channel_peer peer, bool was_up, const char *reason);
+};
+
+struct channel_rules {
+    unsigned roles;          /* who may be at the other end */
+    size_t peers_max;        /* connections at once; more are closed at once */
+    size_t strangers_max;    /* connections before their handshake is over */
+    size_t outbound_cap;     /* of one peer; LIMIT_FRAME * 2 is the least */
+    size_t outbound_all_cap; /* of all together: the peer that holds most is dropped */
+};
+
+/* Counts since the channel was made. */
+struct channel_counts {
+    uint64_t accepted, up, refused_full, refused_strangers, refused_tls, timeouts, slow, broken;
+    uint64_t frames_in, frames_out, bytes_in, bytes_out;
+};
+
+struct channel;
+
+/* `context` is borrowed until channel_use or channel_free. */
+enum status channel_new(struct loop *loop, const struct tls_context *context,
+                        const struct channel_rules *rules, const struct channel_events *events,
+                        struct channel **out_channel, struct fault *fault) must_check;
+
+/* Says bye to everybody and closes; no event is called. NULL is allowed. */
+void channel_free(struct channel *channel);
+
+/* New connections are made with this one. */
+void channel_use(struct channel *channel, const struct tls_context *context);
+
+/* Listens on an address ("0.0.0.0:7862", "[::]:7862"). STATUS_AGAIN when the address is not usable
+ * yet (EADDRNOTAVAIL: an IPv6 address may take 1.5 s), STATUS_EXISTS when it is taken. */
+enum status channel_listen(struct channel *channel, const char *address,
+                           struct fault *fault) must_check;
+
+/* The port that it listens on (for port 0). */
+uint16_t channel_port(const struct channel *channel);
+
+/* Begins a connection to "host:port" or "[v6]:port"; up or down follows. `server_name`: tls_new. */
+enum status channel_connect(struct channel *channel, const char *address, const char *server_name,
+                            bool check_name, channel_peer *out_peer,
+                            struct fault *fault) must_check;
+
+/* Queues one frame. STATUS_NOT_FOUND when the peer is gone or not up; STATUS_TOO_LARGE when it is
+ * above LIMIT_FRAME or the peer does not read: then it is dropped, and down follows. */
+enum status channel_send(struct channel *channel, channel_peer peer, const void *bytes,
+                         size_t length) must_check;
+
+/* Bytes that wait to be sent to this peer. */
+size_t channel_pending(const struct channel *channel, channel_peer peer);
+
+/* Says bye; down is called at once. Nothing of it comes after. */
+void channel_close(struct channel *channel, channel_peer peer, const char *reason);
+
+struct channel_counts channel_counts(const struct channel *channel);
+
+/* Connections now, strangers included. */
+size_t channel_peers(const struct channel *channel);
+
+#endif

@@ -1,0 +1,62 @@
+/* The reactor of a daemon: ZeroMQ sockets, descriptors, timers and signals, one thread, over
+ * zmq_poll. Only it reads the clock; handlers get `now`.
+ */
+#ifndef SONDE_LINK_LOOP_H
+#define SONDE_LINK_LOOP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "proto/base/clock.h"
+#include "proto/base/status.h"
+
+struct loop;
+
+typedef void loop_handler(void *context, struct mono now);
+
+enum status loop_new(struct loop **out_loop, struct fault *fault) must_check;
+
+/* Everything that was watched must have been taken off; NULL is allowed. */
+void loop_free(struct loop *loop);
+
+/* Its ZeroMQ context, for proto/link. */
+void *loop_zmq(struct loop *loop);
+
+/* Calls when the descriptor can be read (level-triggered). */
+void loop_watch_fd(struct loop *loop, int fd, loop_handler *handler, void *context);
+void loop_unwatch_fd(struct loop *loop, int fd);
+
+/* Calls when the ZeroMQ socket has something to read. The handler reads until there is nothing
+ * left, or it is called again at once. */
+void loop_watch_socket(struct loop *loop, void *zmq_socket, loop_handler *handler, void *context);
+void loop_unwatch_socket(struct loop *loop, void *zmq_socket);
+
+/* A timer lives in its owner. Zeroed: not set. */
+struct loop_timer {
+    struct mono at;
+    loop_handler *handler;
+    void *context;
+    size_t place; /* the loop's; 0: not set */
+};
+
+/* Calls handler once at `at`; a timer that is set already is moved. */
+void loop_timer_set(struct loop *loop, struct loop_timer *timer, struct mono at);
+void loop_timer_cancel(struct loop *loop, struct loop_timer *timer);
+
+/* SIGTERM and SIGINT call `stop`, SIGHUP calls `reload`, inside the loop. Blocks nothing in other
+ * threads: call before they start. Once per process. */
+enum status loop_catch_signals(struct loop *loop, loop_handler *stop, loop_handler *reload,
+                               void *context, struct fault *fault) must_check;
+
+/* Runs until loop_stop. */
+void loop_run(struct loop *loop);
+void loop_stop(struct loop *loop);
+
+/* One turn: waits at most max_wait_ns, calls what is due. For tests and programs that look in. */
+void loop_turn(struct loop *loop, int64_t max_wait_ns);
+
+/* Turns that loop_run has made: how often it woke. */
+uint64_t loop_turns(const struct loop *loop);
+
+#endif
