@@ -14,8 +14,8 @@ void spool_close(struct spool *spool);
 
 /* Durable when it returns STATUS_OK. STATUS_EXISTS: this id is there. STATUS_NO_SPACE: the disk is
  * full; nothing was dropped for it. STATUS_AGAIN: the file is locked by somebody else. */
-enum status spool_put(struct spool *spool, const char *id, const char *kind, const void *body,
-                      size_t length, struct fault *fault) must_check;
+enum status spool_put(struct spool *spool, const struct message_result *result,
+                      struct fault *fault) must_check;
 
 /* The first result behind `after` (0: the oldest) and its place; STATUS_NOT_FOUND when there is
  * none. *out_result is an empty message_result; the caller frees it. */

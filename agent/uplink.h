@@ -24,8 +24,15 @@ struct uplink_events {
 
 struct uplink;
 
-enum status uplink_new(struct loop *loop, const struct controller_config *config,
-                       const struct tls_context *context, const struct uplink_events *events,
+/* What it is made from. The events are copied, the rest is borrowed for its life (the context until
+ * uplink_use). */
+struct uplink_setup {
+    const struct controller_config *config;
+    const struct tls_context *context;
+    const struct uplink_events *events;
+};
+
+enum status uplink_new(struct loop *loop, const struct uplink_setup *setup,
                        struct uplink **out_uplink, struct fault *fault) must_check;
 void uplink_free(struct uplink *uplink);
 

@@ -268,14 +268,17 @@ static enum status settle(const struct sample *before, const struct sample *afte
     drops = host_drops_of(&delta);
     echo = evidence_of(&before->echo, &after->echo, &delta);
     clients = evidence_of(&before->clients, &after->clients, &delta);
-    status = account_settle(&phase->forward, &echo, &drops, &drops, REST_UNATTRIBUTED, &leg_fault);
+    status = account_settle(&phase->forward,
+                            &(struct account_evidence){ echo, &drops, &drops, REST_UNATTRIBUTED },
+                            &leg_fault);
     if (status != STATUS_OK)
         return fault_set(fault, status, "forward leg: %s", leg_fault.text);
     /* What the forward leg took of a system-wide count is not there for the reverse leg. */
     if (!clients.per_socket)
         clients.drops -= phase->forward.lost_to.receive_buffer;
-    status =
-        account_settle(&phase->reverse, &clients, &drops, &drops, REST_UNATTRIBUTED, &leg_fault);
+    status = account_settle(
+        &phase->reverse, &(struct account_evidence){ clients, &drops, &drops, REST_UNATTRIBUTED },
+        &leg_fault);
     if (status != STATUS_OK)
         return fault_set(fault, status, "reverse leg: %s", leg_fault.text);
     phase->lost_echoes =

@@ -21,12 +21,18 @@ void fleet_free(struct fleet *fleet);
 /* Knows this agent from an earlier life (the store), not connected, last seen `ago_ns` ago. */
 void fleet_remember(struct fleet *fleet, const struct agent_row *row, struct mono now);
 
-/* An agent said hello on `peer` (a channel_peer). On STATUS_OK *out_replaced is the connection that
+/* Who said hello, and on which connection (a channel_peer). All borrowed during the call. */
+struct fleet_arrival {
+    uint64_t peer;
+    const char *name, *address;
+    const struct message_hello *hello;
+};
+
+/* An agent said hello. On STATUS_OK *out_replaced is the connection that
  * it takes over from and that is to be closed (0: none). STATUS_EXISTS: refused as a duplicate,
  * with a fault that names both addresses. STATUS_TOO_LARGE: LIMIT_FLEET names are known. */
-enum status fleet_hello(struct fleet *fleet, uint64_t peer, const char *name, const char *address,
-                        const struct message_hello *hello, struct mono now, uint64_t *out_replaced,
-                        struct fault *fault) must_check;
+enum status fleet_hello(struct fleet *fleet, const struct fleet_arrival *arrival, struct mono now,
+                        uint64_t *out_replaced, struct fault *fault) must_check;
 
 void fleet_status(struct fleet *fleet, uint64_t peer, const struct message_status *status,
                   struct mono now);
@@ -49,10 +55,14 @@ const char *fleet_nearest(const struct fleet *fleet, const char *name);
 /* A host's first address of this family ("" when it has none). */
 const char *fleet_address(const struct fleet *fleet, const char *name, enum family family);
 
-/* Holds both hosts for a run: exclusively (bursts), or shared with other runs that share. False
- * when one is held; *out_holder is then that run. */
-bool fleet_hold(struct fleet *fleet, const char *from, const char *to, const char *run,
-                bool exclusive, const char **out_holder);
+/* Two hosts that a run needs: exclusively (bursts), or shared with other runs that share. */
+struct fleet_claim {
+    const char *from, *to, *run;
+    bool exclusive;
+};
+
+/* Holds both hosts. False when one is held; *out_holder is then that run. */
+bool fleet_hold(struct fleet *fleet, const struct fleet_claim *claim, const char **out_holder);
 void fleet_release(struct fleet *fleet, const char *run);
 
 /* How many agents are known; and one as an operator sees it, by place in the order of names. The

@@ -57,8 +57,13 @@ extern const struct record run_entry_record;
 
 enum status store_run_begin(struct store *store, const struct run_entry *run,
                             struct fault *fault) must_check;
-enum status store_run_end(struct store *store, const char *run, enum run_outcome outcome,
-                          const char *reason, struct wall now, struct fault *fault) must_check;
+struct run_end {
+    const char *run, *reason;
+    enum run_outcome outcome;
+    struct wall now;
+};
+enum status store_run_end(struct store *store, const struct run_end *end,
+                          struct fault *fault) must_check;
 
 /* Runs that have not ended (the controller was killed) become failed with this reason. */
 enum status store_end_orphans(struct store *store, const char *reason, struct wall now,
@@ -88,9 +93,9 @@ typedef void store_agent_fn(void *context, const struct agent_row *row, int64_t 
 enum status store_agents(struct store *store, struct wall now, store_agent_fn *each, void *context,
                          struct fault *fault) must_check;
 
-/* Deletes runs that ended more than keep_s ago with their cases and results, and results of no run
- * that are as old; at most `limit` runs per call. Returns how many through *out_count. */
-enum status store_retain(struct store *store, double keep_s, struct wall now, int64_t limit,
-                         int64_t *out_count, struct fault *fault) must_check;
+/* Deletes up to 100 runs that ended before `until`, with their cases and results, and results of no
+ * run that are as old. *out_count is how many runs. */
+enum status store_retain(struct store *store, struct wall until, int64_t *out_count,
+                         struct fault *fault) must_check;
 
 #endif

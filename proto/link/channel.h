@@ -39,9 +39,15 @@ struct channel_counts {
 
 struct channel;
 
-/* `context` is borrowed until channel_use or channel_free. */
-enum status channel_new(struct loop *loop, const struct tls_context *context,
-                        const struct channel_rules *rules, const struct channel_events *events,
+/* What it is made from: rules and events are copied, the context is borrowed until channel_use or
+ * channel_free. */
+struct channel_setup {
+    const struct tls_context *context;
+    const struct channel_rules *rules;
+    const struct channel_events *events;
+};
+
+enum status channel_new(struct loop *loop, const struct channel_setup *setup,
                         struct channel **out_channel, struct fault *fault) must_check;
 
 /* Says bye to everybody and closes; no event is called. NULL is allowed. */
@@ -58,10 +64,16 @@ enum status channel_listen(struct channel *channel, const char *address,
 /* The port that it listens on (for port 0). */
 uint16_t channel_port(const struct channel *channel);
 
-/* Begins a connection to "host:port" or "[v6]:port"; up or down follows. `server_name`: tls_new. */
-enum status channel_connect(struct channel *channel, const char *address, const char *server_name,
-                            bool check_name, channel_peer *out_peer,
-                            struct fault *fault) must_check;
+/* Where to: "host:port" or "[v6]:port"; server_name and check_name as in tls_new. */
+struct channel_target {
+    const char *address;
+    const char *server_name; /* NULL: none */
+    bool check_name;
+};
+
+/* Begins a connection; up or down follows, never before it returns. */
+enum status channel_connect(struct channel *channel, const struct channel_target *target,
+                            channel_peer *out_peer, struct fault *fault) must_check;
 
 /* Queues one frame. STATUS_NOT_FOUND when the peer is gone or not up; STATUS_TOO_LARGE when it is
  * above LIMIT_FRAME or the peer does not read: then it is dropped, and down follows. */

@@ -45,9 +45,8 @@ static int64_t place(int64_t *left, int64_t available)
     return placed;
 }
 
-enum status account_settle(struct leg *leg, const struct socket_evidence *socket,
-                           struct host_drops *sender, struct host_drops *receiver,
-                           enum account_rest rest, struct fault *fault)
+enum status account_settle(struct leg *leg, const struct account_evidence *evidence,
+                           struct fault *fault)
 {
     int64_t left = leg->sent - leg->received - leg->late;
 
@@ -57,18 +56,18 @@ enum status account_settle(struct leg *leg, const struct socket_evidence *socket
                          (long long)leg->sent, (long long)leg->received, (long long)leg->late);
     leg->lost = left;
     leg->lost_to = (struct lost_to){ 0 };
-    leg->lost_to.receive_buffer = place(&left, socket->drops);
-    leg->lost_to.sender_host = place(&left, sender->sending);
-    sender->sending -= leg->lost_to.sender_host;
-    leg->lost_to.receiver_host = place(&left, receiver->receiving);
-    receiver->receiving -= leg->lost_to.receiver_host;
-    if (rest == REST_NETWORK)
+    leg->lost_to.receive_buffer = place(&left, evidence->socket.drops);
+    leg->lost_to.sender_host = place(&left, evidence->sender->sending);
+    evidence->sender->sending -= leg->lost_to.sender_host;
+    leg->lost_to.receiver_host = place(&left, evidence->receiver->receiving);
+    evidence->receiver->receiving -= leg->lost_to.receiver_host;
+    if (evidence->rest == REST_NETWORK)
         leg->lost_to.network = left;
     else
         leg->lost_to.unattributed = left;
-    leg->evidence =
-        socket->per_socket && leg->lost_to.sender_host == 0 && leg->lost_to.receiver_host == 0
-            ? EVIDENCE_PER_SOCKET
-            : EVIDENCE_SYSTEM_WIDE;
+    leg->evidence = evidence->socket.per_socket && leg->lost_to.sender_host == 0 &&
+                            leg->lost_to.receiver_host == 0
+                        ? EVIDENCE_PER_SOCKET
+                        : EVIDENCE_SYSTEM_WIDE;
     return STATUS_OK;
 }

@@ -28,10 +28,16 @@ struct socket_evidence {
  * the way between two hosts that both count, it was the network. */
 enum account_rest { REST_UNATTRIBUTED, REST_NETWORK };
 
-/* Fills lost, lost_to and evidence. `sender` and `receiver` may be the same host's drops.
+/* What is known of a leg beyond its counts. */
+struct account_evidence {
+    struct socket_evidence socket;        /* of the receiving side */
+    struct host_drops *sender, *receiver; /* may be the same host's */
+    enum account_rest rest;
+};
+
+/* Fills lost, lost_to and evidence; takes what it uses from the hosts' drops.
  * STATUS_CORRUPT, with the leg's numbers in the fault, when more arrived than was sent. */
-enum status account_settle(struct leg *leg, const struct socket_evidence *socket,
-                           struct host_drops *sender, struct host_drops *receiver,
-                           enum account_rest rest, struct fault *fault) must_check;
+enum status account_settle(struct leg *leg, const struct account_evidence *evidence,
+                           struct fault *fault) must_check;
 
 #endif

@@ -110,8 +110,8 @@ static bool may(enum identity_role who, enum identity_role role)
     return role == ANY || who == role;
 }
 
-enum status message_get(const void *bytes, size_t length, enum identity_role from,
-                        enum identity_role to, union message *out_message, struct fault *fault)
+enum status message_get(const void *bytes, size_t length, struct message_way way,
+                        union message *out_message, struct fault *fault)
 {
     struct head head;
     const struct message_kind *kind;
@@ -120,8 +120,8 @@ enum status message_get(const void *bytes, size_t length, enum identity_role fro
     if (status != STATUS_OK)
         return status;
     kind = &message_kinds[head.type];
-    if (!may(from, kind->from) || !may(to, kind->to))
-        return fault_set(fault, STATUS_DENIED, "%s must not send \"%s\" to %s", role_names[from],
-                         message_names[head.type], role_names[to]);
+    if (!may(way.from, kind->from) || !may(way.to, kind->to))
+        return fault_set(fault, STATUS_DENIED, "%s must not send \"%s\" to %s",
+                         role_names[way.from], message_names[head.type], role_names[way.to]);
     return record_from_msgpack(kind->record, bytes, length, out_message, fault);
 }

@@ -397,10 +397,14 @@ void message_done(void *message);
 /* Appends the msgpack form of any struct message_*. It must pass record_check. */
 enum status message_put(const void *message, struct buf *out_bytes) must_check;
 
-/* Reads one frame that a peer of role `from` sent to `to`: form, type, right of that role to send
- * it, every field. On failure there is nothing to free. */
-enum status message_get(const void *bytes, size_t length, enum identity_role from,
-                        enum identity_role to, union message *out_message,
-                        struct fault *fault) must_check;
+/* Who sent a frame to whom. */
+struct message_way {
+    enum identity_role from, to;
+};
+
+/* Reads one frame: form, type, the right of that role to send it, every field. On failure there is
+ * nothing to free. */
+enum status message_get(const void *bytes, size_t length, struct message_way way,
+                        union message *out_message, struct fault *fault) must_check;
 
 #endif

@@ -13,8 +13,13 @@
  * duplicate keys, aliases and anchors, tags, a second document, wrong types and ranges, nesting
  * over LIMIT_MESSAGE_DEPTH. The fault starts with `path` and the line: "agent.yaml:12:
  * admission.max_rate: ...". On failure *object is as record_init leaves it. */
-enum status record_from_yaml(const struct record *record, const char *path, const char *text,
-                             size_t length, void *object, struct fault *fault) must_check;
+struct yaml_text {
+    const char *path; /* for the fault */
+    const char *text;
+    size_t length;
+};
+enum status record_from_yaml(const struct record *record, const struct yaml_text *text,
+                             void *object, struct fault *fault) must_check;
 
 /* Appends every key of the object with its value, each below its help as a comment: the example
  * files in deploy/ are this with the defaults. Reading it back gives the same object. */

@@ -89,8 +89,10 @@ static void check_engine(enum engine_kind kind)
     assert_int_equal(reverse.received, reverse.sent);
     assert_int_equal(rtt.count, reverse.received);
     assert_int_equal(oddities(&forward) + oddities(&reverse), 0);
-    assert_int_equal(account_settle(&forward, &(struct socket_evidence){ true, 0 }, &none, &none,
-                                    REST_UNATTRIBUTED, NULL),
+    assert_int_equal(account_settle(&forward,
+                                    &(struct account_evidence){ (struct socket_evidence){ true, 0 },
+                                                                &none, &none, REST_UNATTRIBUTED },
+                                    NULL),
                      STATUS_OK);
     assert_int_equal(forward.lost, 0);
     assert_int_equal(echo_missing_of_first(exchange.echo, WINDOW), 0);

@@ -160,7 +160,10 @@ static void finds_each_place(void **state)
         struct host_drops sender = { .sending = cases[i].sending, .receiving = 50 };
         struct host_drops receiver = { .sending = 50, .receiving = cases[i].receiving };
 
-        assert_int_equal(account_settle(&leg, &socket, &sender, &receiver, REST_UNATTRIBUTED, NULL),
+        assert_int_equal(account_settle(&leg,
+                                        &(struct account_evidence){ socket, &sender, &receiver,
+                                                                    REST_UNATTRIBUTED },
+                                        NULL),
                          STATUS_OK);
         assert_memory_equal(&leg.lost_to, &cases[i].lost_to, sizeof leg.lost_to);
         assert_int_equal(leg.evidence, cases[i].evidence);
@@ -176,9 +179,12 @@ static void says_when_a_count_is_the_systems(void **state)
     struct host_drops none = { 0 };
 
     (void)state;
-    assert_int_equal(account_settle(&leg, &(struct socket_evidence){ false, 3 }, &none, &none,
-                                    REST_UNATTRIBUTED, NULL),
-                     STATUS_OK);
+    assert_int_equal(
+        account_settle(&leg,
+                       &(struct account_evidence){ (struct socket_evidence){ false, 3 }, &none,
+                                                   &none, REST_UNATTRIBUTED },
+                       NULL),
+        STATUS_OK);
     assert_int_equal(leg.evidence, EVIDENCE_SYSTEM_WIDE);
     assert_int_equal(leg.lost, 0);
 }
@@ -192,10 +198,14 @@ static void takes_no_drop_twice(void **state)
     struct leg reverse = leg_of(90, 80);
 
     (void)state;
-    assert_int_equal(account_settle(&forward, &none, &host, &host, REST_UNATTRIBUTED, NULL),
-                     STATUS_OK);
-    assert_int_equal(account_settle(&reverse, &none, &host, &host, REST_UNATTRIBUTED, NULL),
-                     STATUS_OK);
+    assert_int_equal(
+        account_settle(&forward,
+                       &(struct account_evidence){ none, &host, &host, REST_UNATTRIBUTED }, NULL),
+        STATUS_OK);
+    assert_int_equal(
+        account_settle(&reverse,
+                       &(struct account_evidence){ none, &host, &host, REST_UNATTRIBUTED }, NULL),
+        STATUS_OK);
     assert_int_equal(forward.lost_to.sender_host + reverse.lost_to.sender_host, 7);
     assert_int_equal(forward.lost_to.receiver_host + reverse.lost_to.receiver_host, 5);
     assert_int_equal(forward.lost_to.unattributed + reverse.lost_to.unattributed, 8);
@@ -212,8 +222,10 @@ static void will_not_have_more_arrive_than_was_sent(void **state)
     struct fault fault = { "" };
 
     (void)state;
-    assert_int_equal(account_settle(&leg, &none, &host, &host, REST_UNATTRIBUTED, &fault),
-                     STATUS_CORRUPT);
+    assert_int_equal(
+        account_settle(&leg, &(struct account_evidence){ none, &host, &host, REST_UNATTRIBUTED },
+                       &fault),
+        STATUS_CORRUPT);
     assert_string_equal(fault.text, "more arrived than was sent: sent 9, received 8, late 2");
     assert_memory_equal(&leg, &before, sizeof leg);
     assert_true(host.sending == 1 && host.receiving == 1);
@@ -261,8 +273,10 @@ static void adds_up_whatever_happens(void **state)
                                    (int64_t)chance_below(&chance, 20) };
         const struct host_drops before = host;
 
-        assert_int_equal(account_settle(&leg, &socket, &host, &host, REST_UNATTRIBUTED, NULL),
-                         STATUS_OK);
+        assert_int_equal(
+            account_settle(
+                &leg, &(struct account_evidence){ socket, &host, &host, REST_UNATTRIBUTED }, NULL),
+            STATUS_OK);
         assert_int_equal(leg.lost, missing);
         assert_adds_up(&leg);
         assert_true(leg.lost_to.receive_buffer <= socket.drops);
