@@ -1,6 +1,6 @@
 /* Owns how one scalar becomes a field's value, and the words of every refusal. Knows no lists and
  * no objects. */
-#include "proto/wire/record_read_scalar.h"
+#include "proto/wire/record_scalar.h"
 
 #include <assert.h>
 #include <math.h>
