@@ -194,7 +194,12 @@ void field_allowed_as(const struct field *field, enum field_type type, char *out
         snprintf(out_text, size, "a list");
         break;
     case FIELD_BYTES:
-        snprintf(out_text, size, "at most %zu bytes", field->size);
+        if (field->min == 0)
+            snprintf(out_text, size, "at most %zu bytes", field->size);
+        else if ((size_t)field->min == field->size)
+            snprintf(out_text, size, "%zu bytes", field->size);
+        else
+            snprintf(out_text, size, "%lld to %zu bytes", (long long)field->min, field->size);
         break;
     }
 }
