@@ -50,21 +50,28 @@ struct peer {
     char *reason; /* NULL: none yet */
 };
 
-static void change_state(struct peer *peer, enum peer_state state, const char *reason)
+/* Masked: it may come from the other side. */
+static void set_reason(struct peer *peer, const char *reason)
 {
     struct fault words;
 
+    fault_set(&words, STATUS_OK, "%s", reason);
+    free(peer->reason);
+    peer->reason = memory_new(strlen(words.text) + 1, 1);
+    memcpy(peer->reason, words.text, strlen(words.text));
+}
+
+/* The first reason stays; NULL is none. */
+static void change_state(struct peer *peer, enum peer_state state, const char *reason)
+{
     assert(state > peer->state);
     if (state == PEER_CLOSING)
         peer->limit = mono_after(peer->now, PEER_CLOSING_NS);
     if (state == PEER_DOWN)
         peer_queue_done(&peer->out);
     peer->state = state;
-    if (reason == NULL || peer->reason != NULL)
-        return;
-    fault_set(&words, STATUS_OK, "%s", reason); /* masks what came from the other side */
-    peer->reason = memory_new(strlen(words.text) + 1, 1);
-    memcpy(peer->reason, words.text, strlen(words.text));
+    if (reason != NULL && peer->reason == NULL)
+        set_reason(peer, reason);
 }
 
 /* Whether CLOSING is over. */
@@ -257,6 +264,7 @@ static void take_bye(struct peer *peer, const struct message_bye *bye)
         fault_set(&words, STATUS_OK, "the other side closed the connection");
     peer->refused = peer->refused || peer->state == PEER_CONFIRM;
     peer->deaf = true;
+    set_reason(peer, words.text); /* says more than the end of TLS, which was seen before it */
     tls_close(peer->tls);
     finish(peer, words.text);
 }
