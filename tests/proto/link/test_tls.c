@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include <openssl/err.h>
+#include <openssl/ssl.h>
 
 #include "proto/wire/limits.h"
 #include "tests/proto/link/pair.h"
