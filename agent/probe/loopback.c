@@ -94,26 +94,23 @@ static enum status open_clients(struct trial *trial, const struct addr *echo_add
     return status;
 }
 
-/* Threads beyond the clients would have nobody to serve. */
-static size_t threads_of(const struct case_common *common)
+static struct phase_roles roles_of(const struct trial *trial)
 {
-    return (size_t)(common->io_threads < common->clients ? common->io_threads : common->clients);
+    return (struct phase_roles){ .echo_fd = trial->echo_fd,
+                                 .echo_workers = trial->workers,
+                                 .senders = trial->senders,
+                                 .threads = trial->threads,
+                                 .client_fds = trial->client_fds,
+                                 .clients = (size_t)trial->params->common.clients };
 }
 
-static void make_senders(struct trial *trial, const struct engine *engine)
+static void make_roles(struct trial *trial, const struct engine *engine)
 {
-    const struct case_common *common = &trial->params->common;
-    int *fds = memory_new((size_t)common->clients, sizeof *fds);
+    const struct phase_roles roles = roles_of(trial);
 
-    for (size_t i = 0; i < trial->threads; i++) {
-        size_t count = 0;
-
-        for (size_t k = i; k < (size_t)common->clients; k += trial->threads)
-            fds[count++] = trial->client_fds[k];
-        trial->senders[i] = sender_new(fds, count, engine, (size_t)trial->params->payload);
+    phase_make_senders(&roles, engine, (size_t)trial->params->payload);
+    for (size_t i = 0; i < trial->threads; i++)
         trial->workers[i] = echo_worker_new(trial->echo, (size_t)trial->params->payload);
-    }
-    free(fds);
 }
 
 static void trial_init(struct trial *trial, struct loopback *loopback,
@@ -125,7 +122,7 @@ static void trial_init(struct trial *trial, struct loopback *loopback,
                              .params = params,
                              .watch = watch,
                              .echo_fd = -1,
-                             .threads = threads_of(&params->common) };
+                             .threads = phase_threads(&params->common) };
     trial->client_fds = memory_new(clients, sizeof *trial->client_fds);
     for (size_t i = 0; i < clients; i++)
         trial->client_fds[i] = -1;
@@ -172,7 +169,7 @@ static enum status open_roles(struct trial *trial, struct case_sockets *sockets,
     status = open_clients(trial, &echo.bound, sockets, fault);
     if (status != STATUS_OK)
         return status;
-    make_senders(trial, engine);
+    make_roles(trial, engine);
     status = calibrate_capacity(common->family, (size_t)trial->params->payload, common->rcvbuf,
                                 &trial->calibration, fault);
     if (status != STATUS_OK)
@@ -248,12 +245,7 @@ static enum status run_threads(struct trial *trial, const struct session *sessio
                                struct phase_times *out_times, struct fault *fault)
 {
     const struct case_common *common = &trial->params->common;
-    const struct phase_roles roles = { .echo_fd = trial->echo_fd,
-                                       .echo_workers = trial->workers,
-                                       .senders = trial->senders,
-                                       .threads = trial->threads,
-                                       .client_fds = trial->client_fds,
-                                       .clients = (size_t)common->clients };
+    const struct phase_roles roles = roles_of(trial);
     const struct phase_order order = {
         .common = common, .seconds = seconds, .drain_ns = PHASE_DRAIN_NS, .watch = trial->watch
     };

@@ -11,6 +11,26 @@
 
 enum { TICK_MS = 100 };
 
+size_t phase_threads(const struct case_common *common)
+{
+    return (size_t)(common->io_threads < common->clients ? common->io_threads : common->clients);
+}
+
+void phase_make_senders(const struct phase_roles *roles, const struct engine *engine,
+                        size_t payload)
+{
+    int *fds = memory_new(roles->clients, sizeof *fds);
+
+    for (size_t i = 0; i < roles->threads; i++) {
+        size_t count = 0;
+
+        for (size_t k = i; k < roles->clients; k += roles->threads)
+            fds[count++] = roles->client_fds[k];
+        roles->senders[i] = sender_new(fds, count, engine, payload);
+    }
+    free(fds);
+}
+
 /* A phase of one role alone, between two hosts; of both, on this one. */
 static bool is_echo_alone(const struct crew *crew)
 {

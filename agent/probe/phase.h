@@ -33,6 +33,13 @@ struct phase_roles {
     size_t clients;
 };
 
+/* Threads of each role: beyond the clients one would have nobody to serve. */
+size_t phase_threads(const struct case_common *common);
+
+/* Makes roles->senders over their clients, for datagrams of up to `payload` bytes; the caller's. */
+void phase_make_senders(const struct phase_roles *roles, const struct engine *engine,
+                        size_t payload);
+
 struct phase_times {
     /* First send to the end of sending or the last echo, the later of both; of an echo role alone,
      * from when it looked to its end. */
