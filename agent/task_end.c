@@ -3,7 +3,6 @@
 #include "agent/task_end.h"
 
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,14 +67,9 @@ static enum status new_echo(struct task_end *end, const struct end_order *order,
         .may_guest = may_guest,
         .context = end,
     };
-    char text[ADDR_TEXT_SIZE];
-    enum status status;
+    enum status status =
+        addr_parse_host(v6 ? config->bind_ipv6 : config->bind_ipv4, &place.bind_to, fault);
 
-    if (v6)
-        snprintf(text, sizeof text, "[%s]:0", config->bind_ipv6);
-    else
-        snprintf(text, sizeof text, "%s:0", config->bind_ipv4);
-    status = addr_parse(text, &place.bind_to, fault);
     if (status != STATUS_OK)
         return status;
     return echo_end_new(order, &place, &end->echo, fault);
