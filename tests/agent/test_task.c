@@ -1,4 +1,4 @@
-/* Both ends of a session as tasks in this process: real threads, mailboxes and loopback sockets. */
+/* Both ends of a session as tasks in this process. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,289 +9,8 @@
 
 #include <cmocka.h>
 
-#include "agent/task.h"
-#include "proto/base/memory.h"
 #include "proto/base/text.h"
-#include "proto/wire/record_msgpack.h"
-
-#define WAIT_NS (10 * NS_PER_S)
-
-enum { FIRST_SSID = 400 };
-
-struct stand {
-    struct loop *loop;
-    struct echo_config echo;
-    struct admission_config limits;
-    struct admission *admission;
-    struct task_surroundings surroundings;
-};
-
-/* One task, and the loop's end of its mailbox. */
-struct end {
-    char session[UUID_SIZE];
-    struct task *task;
-    struct mailbox *mailbox;
-};
-
-static void use_peers(struct stand *stand, const char *range)
-{
-    const struct field field = { .type = FIELD_LIST, .of = FIELD_WORD, .size = 1 };
-    char **word = list_append(&stand->limits.peers, &field);
-
-    *word = strdup(range);
-    admission_free(stand->admission);
-    stand->admission = admission_new(&stand->limits);
-    stand->surroundings.admission = stand->admission;
-    free(*word);
-    free(stand->limits.peers.items);
-    stand->limits.peers = (struct list){ 0 };
-}
-
-static int set_up(void **state)
-{
-    struct stand *stand = memory_new(1, sizeof *stand);
-    struct agent_config config;
-
-    agent_config_init(&config);
-    assert_int_equal(loop_new(&stand->loop, NULL), STATUS_OK);
-    stand->echo = config.echo;
-    text_copy(stand->echo.bind_ipv4, sizeof stand->echo.bind_ipv4, "127.0.0.1");
-    stand->echo.first_port = stand->echo.last_port = 0;
-    stand->limits = config.admission;
-    stand->admission = admission_new(&config.admission);
-    stand->surroundings = (struct task_surroundings){
-        .echo = &stand->echo,
-        .admission = stand->admission,
-        .patience_ns = TASK_PATIENCE_NS,
-    };
-    record_done(&agent_config_record, &config);
-    *state = stand;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct stand *stand = *state;
-
-    loop_free(stand->loop);
-    admission_free(stand->admission);
-    free(stand);
-    return 0;
-}
-
-/* --- speaking to a task ----------------------------------------------------------------------- */
-
-static void post(struct end *end, const void *message)
-{
-    struct buf bytes;
-
-    buf_init(&bytes, LIMIT_FRAME);
-    assert_int_equal(message_put(message, &bytes), STATUS_OK);
-    assert_int_equal(mailbox_post(end->mailbox, bytes.data, bytes.length), STATUS_OK);
-    buf_done(&bytes);
-}
-
-/* begin and end are alike. */
-static void tell(struct end *end, enum message_type type, enum phase_kind phase)
-{
-    union message message;
-
-    message_init(&message, type);
-    text_copy(message.begin.session, sizeof message.begin.session, end->session);
-    message.begin.phase = phase;
-    post(end, &message);
-}
-
-static void tell_close(struct end *end, const char *reason)
-{
-    struct message_close close;
-
-    message_init(&close, MESSAGE_CLOSE);
-    text_copy(close.session, sizeof close.session, end->session);
-    text_copy(close.reason, sizeof close.reason, reason);
-    post(end, &close);
-}
-
-static bool hear(struct end *end, int64_t timeout_ns, union message *out_message)
-{
-    const struct message_way way = { .from = ROLE_AGENT, .to = ROLE_CONTROLLER };
-    struct fault fault = { "" };
-    struct buf bytes;
-    enum status status;
-
-    buf_init(&bytes, LIMIT_FRAME);
-    status = mailbox_take(end->mailbox, timeout_ns, &bytes);
-    if (status == STATUS_OK && message_get(bytes.data, bytes.length, way, out_message, &fault) != 0)
-        fail_msg("%s", fault.text);
-    buf_done(&bytes);
-    return status == STATUS_OK;
-}
-
-/* The next message that is no progress must be of this type; returns how often progress came. */
-static size_t expect(struct end *end, enum message_type type, union message *out_message)
-{
-    size_t progress = 0;
-
-    for (;;) {
-        if (!hear(end, WAIT_NS, out_message))
-            fail_msg("\"%s\" did not come", message_names[type]);
-        if (out_message->type != MESSAGE_PROGRESS)
-            break;
-        assert_string_equal(out_message->progress.session, end->session);
-        progress++;
-    }
-    if (out_message->type != type)
-        fail_msg("\"%s\" came instead of \"%s\": %s", message_names[out_message->type],
-                 message_names[type],
-                 out_message->type == MESSAGE_FAILED    ? out_message->failed.reason
-                 : out_message->type == MESSAGE_REFUSED ? out_message->refused.reason
-                                                        : "");
-    return progress;
-}
-
-static void expect_phase(struct end *end, enum message_type type, enum phase_kind phase)
-{
-    union message message;
-
-    expect(end, type, &message);
-    assert_string_equal(message.begun.session, end->session);
-    assert_int_equal(message.begun.phase, phase);
-}
-
-/* Takes the result; the report is the caller's. */
-static void expect_report(struct end *end, struct report *out_report)
-{
-    union message message;
-    struct fault fault = { "" };
-
-    expect(end, MESSAGE_RESULT, &message);
-    assert_string_equal(message.result.kind, "report");
-    if (record_from_msgpack(&report_record, message.result.body.data, message.result.body.length,
-                            out_report, &fault) != STATUS_OK)
-        fail_msg("%s", fault.text);
-    assert_string_equal(out_report->id, message.result.id);
-    assert_string_equal(out_report->session, end->session);
-    assert_string_equal(out_report->schema, REPORT_SCHEMA);
-    message_done(&message);
-}
-
-static struct case_params params_of(double seconds)
-{
-    return (struct case_params){
-        .payload = 256,
-        .window = 4,
-        .repeat = 1,
-        .engine = ENGINE_SINGLE,
-        .common = { .clients = 2,
-                    .io_threads = 1,
-                    .seconds = seconds,
-                    .rcvbuf = 1 << 20,
-                    .sndbuf = 256 << 10 },
-    };
-}
-
-struct order {
-    enum end_role role;
-    const char *session;
-    uint16_t port; /* sender: of the target */
-    int64_t ssid;
-    struct case_params params;
-    double idle_s;
-};
-
-static void start(struct stand *stand, const struct order *order, struct end *out_end)
-{
-    static const uint8_t key[SESSION_KEY_SIZE] = { 7, 7, 7 };
-    struct mailbox *theirs;
-    union message open;
-    struct fault fault = { "" };
-
-    message_init(&open, MESSAGE_OPEN);
-    text_copy(open.open.session, sizeof open.open.session, order->session);
-    text_copy(open.open.run, sizeof open.open.run, "01900000-0000-7000-8000-000000000000");
-    open.open.index = 3;
-    open.open.role = order->role;
-    open.open.ssid = order->ssid;
-    open.open.idle_s = order->idle_s;
-    open.open.params = order->params;
-    bytes_set(&open.open.key, key, sizeof key);
-    if (order->role == END_SENDER)
-        snprintf(open.open.target, sizeof open.open.target, "127.0.0.1:%u", order->port);
-    *out_end = (struct end){ .task = NULL };
-    text_copy(out_end->session, sizeof out_end->session, order->session);
-    assert_int_equal(mailbox_pair(stand->loop, &out_end->mailbox, &theirs, NULL), STATUS_OK);
-    post(out_end, &open);
-    message_done(&open);
-    if (task_start(&stand->surroundings, theirs, &out_end->task, &fault) != STATUS_OK)
-        fail_msg("%s", fault.text);
-}
-
-static void finish(struct end *end)
-{
-    union message message;
-
-    task_join(end->task);
-    assert_false(hear(end, 0, &message)); /* nothing behind the last message */
-    mailbox_free(end->mailbox);
-}
-
-/* Its port. */
-static uint16_t start_echo(struct stand *stand, const char *session, int64_t ssid,
-                           struct case_params params, struct end *out_end)
-{
-    union message message;
-
-    start(stand,
-          &(struct order){ .role = END_ECHO, .session = session, .ssid = ssid, .params = params },
-          out_end);
-    expect(out_end, MESSAGE_OPENED, &message);
-    assert_string_equal(message.opened.session, session);
-    assert_in_range(message.opened.port, 1, 65535);
-    return (uint16_t)message.opened.port;
-}
-
-static void start_sender(struct stand *stand, const char *session, int64_t ssid, uint16_t port,
-                         struct case_params params, struct end *out_end)
-{
-    start(
-        stand,
-        &(struct order){
-            .role = END_SENDER, .session = session, .port = port, .ssid = ssid, .params = params },
-        out_end);
-}
-
-static void run_phase(struct end *echo, struct end *sender, enum phase_kind phase)
-{
-    tell(echo, MESSAGE_BEGIN, phase);
-    expect_phase(echo, MESSAGE_BEGUN, phase);
-    tell(sender, MESSAGE_BEGIN, phase);
-    expect_phase(sender, MESSAGE_ENDED, phase);
-    tell(echo, MESSAGE_END, phase);
-    expect_phase(echo, MESSAGE_ENDED, phase);
-}
-
-static void expect_closed(struct end *end, struct report *out_report)
-{
-    union message message;
-
-    expect_report(end, out_report);
-    expect(end, MESSAGE_CLOSED, &message);
-    assert_string_equal(message.closed.session, end->session);
-    assert_string_equal(message.closed.result, out_report->id);
-}
-
-static void expect_failed(struct end *end, const char *reason)
-{
-    struct report report;
-    union message message;
-
-    expect_report(end, &report);
-    assert_string_equal(report.error, reason);
-    expect(end, MESSAGE_FAILED, &message);
-    assert_string_equal(message.failed.reason, reason);
-    assert_string_equal(message.failed.result, report.id);
-    record_done(&report_record, &report);
-}
+#include "tests/agent/task_stand.h"
 
 /* --- whole cases ------------------------------------------------------------------------------ */
 
@@ -306,8 +25,8 @@ static void both_ends_of_a_case_add_up(void **state)
     uint16_t port;
 
     params.common.warmup_s = 0.05;
-    port = start_echo(stand, "S", FIRST_SSID, params, &echo);
-    start_sender(stand, "S", FIRST_SSID, port, params, &sender);
+    port = start_echo(stand, "A", params, &echo);
+    start_sender(stand, "A", port, params, &sender);
     expect(&sender, MESSAGE_OPENED, &message);
     assert_int_equal(message.opened.port, 0);
     run_phase(&echo, &sender, PHASE_WARMUP);
@@ -345,9 +64,9 @@ static void progress_comes_about_twice_a_second(void **state)
     struct report report;
     union message message;
     size_t progress;
-    uint16_t port = start_echo(stand, "S", FIRST_SSID, params, &echo);
+    uint16_t port = start_echo(stand, "A", params, &echo);
 
-    start_sender(stand, "S", FIRST_SSID, port, params, &sender);
+    start_sender(stand, "A", port, params, &sender);
     expect(&sender, MESSAGE_OPENED, &message);
     tell(&echo, MESSAGE_BEGIN, PHASE_MEASURE);
     expect_phase(&echo, MESSAGE_BEGUN, PHASE_MEASURE);
@@ -378,9 +97,9 @@ static void sessions_do_not_meet(void **state)
     union message message;
 
     for (int i = 0; i < 2; i++) {
-        uint16_t port = start_echo(stand, names[i], FIRST_SSID + 4 * i, params, &echo[i]);
+        uint16_t port = start_echo(stand, names[i], params, &echo[i]);
 
-        start_sender(stand, names[i], FIRST_SSID + 4 * i, port, params, &sender[i]);
+        start_sender(stand, names[i], port, params, &sender[i]);
     }
     for (int i = 0; i < 2; i++) {
         expect(&sender[i], MESSAGE_OPENED, &message);
@@ -415,7 +134,7 @@ static void closed_before_anything_was_measured(void **state)
     struct report report;
     struct end echo;
 
-    start_echo(stand, "S", FIRST_SSID, params_of(0.1), &echo);
+    start_echo(stand, "A", params_of(0.1), &echo);
     tell_close(&echo, "");
     expect_closed(&echo, &report);
     assert_string_equal(report.error, "closed: before it was measured");
@@ -430,13 +149,13 @@ static void a_sender_without_an_echo_is_closed_at_once(void **state)
     struct report report;
     struct end echo, sender;
     struct report unused;
-    uint16_t port = start_echo(stand, "S", FIRST_SSID, params_of(0.1), &echo);
+    uint16_t port = start_echo(stand, "A", params_of(0.1), &echo);
 
     tell_close(&echo, "");
     expect_closed(&echo, &unused);
     record_done(&report_record, &unused);
     finish(&echo);
-    start_sender(stand, "S", FIRST_SSID, port, params_of(0.1), &sender);
+    start_sender(stand, "A", port, params_of(0.1), &sender);
     tell_close(&sender, "enough");
     expect_closed(&sender, &report);
     assert_string_equal(report.error, "closed: enough");
@@ -453,9 +172,9 @@ static void a_host_that_is_not_admitted_gets_no_agreement(void **state)
     union message message;
     uint16_t port;
 
-    use_peers(stand, "10.0.0.0/8");
-    port = start_echo(stand, "S", FIRST_SSID, params_of(0.1), &echo);
-    start_sender(stand, "S", FIRST_SSID, port, params_of(0.1), &sender);
+    stand_use_peers(stand, "10.0.0.0/8");
+    port = start_echo(stand, "A", params_of(0.1), &echo);
+    start_sender(stand, "A", port, params_of(0.1), &sender);
     assert_false(hear(&sender, 400 * NS_PER_MS, &message));
     tell_close(&sender, "enough");
     tell_close(&echo, "enough");
@@ -475,7 +194,7 @@ static void nobody_asks_for_anything(void **state)
     struct end echo;
 
     stand->surroundings.patience_ns = 300 * NS_PER_MS;
-    start_echo(stand, "S", FIRST_SSID, params_of(0.1), &echo);
+    start_echo(stand, "A", params_of(0.1), &echo);
     expect_failed(&echo, "the controller asked for nothing any more");
     finish(&echo);
 }
@@ -486,7 +205,7 @@ static void a_phase_that_nobody_ends(void **state)
     struct end echo;
 
     stand->surroundings.patience_ns = 300 * NS_PER_MS;
-    start_echo(stand, "S", FIRST_SSID, params_of(0.1), &echo);
+    start_echo(stand, "A", params_of(0.1), &echo);
     tell(&echo, MESSAGE_BEGIN, PHASE_MEASURE);
     expect_phase(&echo, MESSAGE_BEGUN, PHASE_MEASURE);
     expect_failed(&echo, "the controller did not end the phase in time");
@@ -498,7 +217,7 @@ static void a_phase_that_the_case_does_not_have(void **state)
     struct stand *stand = *state;
     struct end echo;
 
-    start_echo(stand, "S", FIRST_SSID, params_of(0.1), &echo);
+    start_echo(stand, "A", params_of(0.1), &echo);
     tell(&echo, MESSAGE_BEGIN, PHASE_WARMUP);
     expect_failed(&echo, "this case has no warm-up");
     finish(&echo);
@@ -509,7 +228,7 @@ static void a_phase_within_a_phase(void **state)
     struct stand *stand = *state;
     struct end echo;
 
-    start_echo(stand, "S", FIRST_SSID, params_of(0.1), &echo);
+    start_echo(stand, "A", params_of(0.1), &echo);
     tell(&echo, MESSAGE_BEGIN, PHASE_MEASURE);
     expect_phase(&echo, MESSAGE_BEGUN, PHASE_MEASURE);
     tell(&echo, MESSAGE_BEGIN, PHASE_MEASURE);
@@ -522,7 +241,7 @@ static void a_phase_that_was_measured_already(void **state)
     struct stand *stand = *state;
     struct end echo;
 
-    start_echo(stand, "S", FIRST_SSID, params_of(0.1), &echo);
+    start_echo(stand, "A", params_of(0.1), &echo);
     tell(&echo, MESSAGE_BEGIN, PHASE_MEASURE);
     expect_phase(&echo, MESSAGE_BEGUN, PHASE_MEASURE);
     tell(&echo, MESSAGE_END, PHASE_MEASURE);
@@ -540,7 +259,7 @@ static void an_end_is_for_the_phase_that_runs(void **state)
     struct report report;
     union message message;
 
-    start_echo(stand, "S", FIRST_SSID, params_of(0.1), &echo);
+    start_echo(stand, "A", params_of(0.1), &echo);
     tell(&echo, MESSAGE_END, PHASE_MEASURE);
     tell(&echo, MESSAGE_BEGIN, PHASE_MEASURE);
     expect_phase(&echo, MESSAGE_BEGUN, PHASE_MEASURE);
@@ -563,13 +282,13 @@ static void a_long_idle_interval_is_refused(void **state)
 
     start(stand,
           &(struct order){ .role = END_ECHO,
-                           .session = "S",
+                           .session = "A",
                            .ssid = FIRST_SSID,
                            .idle_s = 60,
                            .params = params_of(0.1) },
           &echo);
     expect(&echo, MESSAGE_REFUSED, &message);
-    assert_string_equal(message.refused.session, "S");
+    assert_string_equal(message.refused.session, "A");
     assert_non_null(strstr(message.refused.reason, "idle_s allows 8 seconds"));
     finish(&echo);
 }
@@ -580,7 +299,7 @@ static void without_a_free_port_it_is_refused(void **state)
     struct end first, second;
     struct report report;
     union message message;
-    uint16_t port = start_echo(stand, "A", FIRST_SSID, params_of(0.1), &first);
+    uint16_t port = start_echo(stand, "A", params_of(0.1), &first);
 
     stand->echo.first_port = stand->echo.last_port = port;
     start(stand,
@@ -604,8 +323,8 @@ static void joined_at_once(void **state)
     union message message;
     struct report report;
 
-    start_echo(stand, "A", FIRST_SSID, params_of(60), &waiting);
-    start_echo(stand, "B", FIRST_SSID + 4, params_of(60), &busy);
+    start_echo(stand, "A", params_of(60), &waiting);
+    start_echo(stand, "B", params_of(60), &busy);
     tell(&busy, MESSAGE_BEGIN, PHASE_MEASURE);
     expect_phase(&busy, MESSAGE_BEGUN, PHASE_MEASURE);
     task_join(busy.task);
@@ -625,14 +344,14 @@ static void the_mailbox_is_gone(void **state)
     struct stand *stand = *state;
     struct end echo;
 
-    start_echo(stand, "S", FIRST_SSID, params_of(60), &echo);
+    start_echo(stand, "A", params_of(60), &echo);
     tell(&echo, MESSAGE_BEGIN, PHASE_MEASURE);
     expect_phase(&echo, MESSAGE_BEGUN, PHASE_MEASURE);
     mailbox_free(echo.mailbox);
     task_join(echo.task);
 }
 
-#define UNIT(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define UNIT(test) cmocka_unit_test_setup_teardown(test, stand_set_up, stand_tear_down)
 
 int main(void)
 {
