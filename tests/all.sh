@@ -121,6 +121,7 @@ macos()
 documents()
 {
     "$python" tests/docs/test_manual.py build/gcc/sonde &&
+        "$python" tests/docs/test_manual_agent.py build/gcc/sonde-agent &&
         "$python" tests/docs/test_commands.py && "$python" tests/docs/commands.py build/gcc/sonde
 }
 
