@@ -54,11 +54,16 @@ static void free_words(struct list *words)
     *words = (struct list){ 0 };
 }
 
-static void copy_words(const struct list *words, struct list *out_words)
+/* An agent's words: what is too long for an address is none, and would make rows of any size. */
+static void copy_addresses(const struct list *words, struct list *out_words)
 {
     for (size_t i = 0; i < words->count; i++) {
-        char *copy = strdup(((char *const *)words->items)[i]);
+        const char *word = ((char *const *)words->items)[i];
+        char *copy;
 
+        if (strlen(word) >= ADDR_TEXT_SIZE)
+            continue;
+        copy = strdup(word);
         if (copy == NULL)
             abort();
         *(char **)list_append_sized(out_words, sizeof copy) = copy;
@@ -135,7 +140,7 @@ void fleet_remember(struct fleet *fleet, const struct agent_row *row, struct mon
     agent = add(fleet, row->name);
     agent->row = *row;
     agent->row.addresses = (struct list){ 0 };
-    copy_words(&row->addresses, &agent->row.addresses);
+    copy_addresses(&row->addresses, &agent->row.addresses);
     agent->row.sessions = 0;
     agent->seen = mono_after(
         now, row->last_seen_s < 1e9 ? -(int64_t)(row->last_seen_s * (double)NS_PER_S) : -INT64_MAX);
@@ -206,7 +211,7 @@ static void take_hello(struct agent *agent, const struct fleet_arrival *arrival,
     row->spool = hello->spool;
     row->sessions = 0;
     free_words(&row->addresses);
-    copy_words(&hello->addresses, &row->addresses);
+    copy_addresses(&hello->addresses, &row->addresses);
     agent->peer = arrival->peer;
     agent->seen = now;
 }
@@ -386,7 +391,7 @@ static void row_of(const struct fleet *fleet, const struct agent *agent, struct 
 
     *out_row = agent->row;
     out_row->addresses = (struct list){ 0 };
-    copy_words(&agent->row.addresses, &out_row->addresses);
+    copy_addresses(&agent->row.addresses, &out_row->addresses);
     out_row->connected = agent->peer != 0;
     out_row->last_seen_s = ago > 0 ? (double)ago / (double)NS_PER_S : 0;
     text_copy(out_row->busy_with, sizeof out_row->busy_with, holder == NULL ? "" : holder->run);
@@ -412,7 +417,7 @@ bool fleet_changed(struct fleet *fleet, struct mono now, struct agent_row *out_r
     return true;
 }
 
-void agent_row_done(struct agent_row *row)
+bool fleet_unsaved(const struct fleet *fleet)
 {
-    free_words(&row->addresses);
+    return fleet->unsaved != NULL;
 }

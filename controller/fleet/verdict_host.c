@@ -86,7 +86,8 @@ static void span_counter(const struct report *first, const struct report *last, 
         explain(from, to, counter_names[i], &out->unavailable);
     if (!known)
         return;
-    if (names_counter(&from->reset, counter_names[i]) || names_counter(&to->reset, counter_names[i]))
+    if (names_counter(&from->reset, counter_names[i]) ||
+        names_counter(&to->reset, counter_names[i]))
         add_reset(&out->reset, counter_names[i]);
     else if (after >= before)
         out->delta.value[i] = after - before;
