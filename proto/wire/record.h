@@ -35,7 +35,7 @@ enum field_type {
     FIELD_LIST,     /* struct list of up to `size` elements of type `of` */
     FIELD_MAP_INT,  /* struct list of struct map_item, as {key: number|null} */
     FIELD_MAP_TEXT, /* struct list of struct map_item, as {key: text} */
-    FIELD_BYTES,    /* struct bytes of up to `size` bytes; only in messages, it has no JSON form */
+    FIELD_BYTES,    /* struct bytes, `min` to `size` long; only in messages, it has no JSON form */
 };
 
 enum {
@@ -103,6 +103,9 @@ void record_init(const struct record *record, void *out_object);
 
 /* Frees what lists hold and makes the object as record_init does. NULL is allowed. */
 void record_done(const struct record *record, void *object);
+
+/* Frees what this field of the object holds, and empties a list or bytes. */
+void field_done(const struct field *field, void *object);
 
 /* Checks every range, length, enum and text (UTF-8) of a struct that this program filled or read:
  * what passes can be written and read again. The fault names the place as a JSON pointer and says
