@@ -16,9 +16,6 @@ enum { KEEP_DAYS_MAX = 36500, STRANGERS_MAX = 65536, RUNS_MAX = 1000 };
 #define OUTBOUND_MAX     ((int64_t)1 << 30)
 #define OUTBOUND_ALL_MAX ((int64_t)1 << 40)
 
-/* In the order of enum log_level. */
-static const char *const level_names[] = { "error", "warning", "info", "debug" };
-
 static const struct field tls_fields[] = {
     TEXT(struct tls_files, ca, "PEM file of the authority that issued the agents' and operators'"),
     TEXT(struct tls_files, certificate,
@@ -55,7 +52,7 @@ static const struct field controller_fields[] = {
          "who this controller is and whom it believes"),
     PART(struct controller_config_file, store, store_record, "what is kept"),
     PART(struct controller_config_file, limits, limits_record, "what others may cost"),
-    CHOICE(struct controller_config_file, log_level, level_names, RECORD_COUNT(level_names),
+    CHOICE(struct controller_config_file, log_level, log_level_words, LOG_LEVEL_COUNT,
            "how much is logged"),
 };
 const struct record controller_config_record = RECORD(controller_config_file, controller_fields);
