@@ -35,7 +35,7 @@ enum field_type {
     FIELD_LIST,     /* struct list of up to `size` elements of type `of` */
     FIELD_MAP_INT,  /* struct list of struct map_item, as {key: number|null} */
     FIELD_MAP_TEXT, /* struct list of struct map_item, as {key: text} */
-    FIELD_BYTES,    /* struct bytes of up to `size` bytes; only in messages, it has no JSON form */
+    FIELD_BYTES,    /* struct bytes, `min` to `size` long; only in messages, it has no JSON form */
 };
 
 enum {

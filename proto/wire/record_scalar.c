@@ -200,7 +200,8 @@ static enum status read_enum(struct reader *reader, const struct field *field,
 static enum status read_bytes(struct reader *reader, const struct field *field,
                               const struct value *value, struct bytes *bytes)
 {
-    if (value->kind != VALUE_BYTES || value->length > field->size)
+    if (value->kind != VALUE_BYTES || value->length < (size_t)field->min ||
+        value->length > field->size)
         return reader_refuse(reader, field, FIELD_BYTES, value);
     bytes_set(bytes, value->bytes, value->length);
     return STATUS_OK;
