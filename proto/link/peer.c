@@ -7,6 +7,7 @@
 #include "proto/link/peer.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,12 +15,11 @@
 #include "proto/base/octets.h"
 #include "proto/base/text.h"
 #include "proto/base/utf8.h"
+#include "proto/link/peer_frame.h"
 #include "proto/link/peer_queue.h"
 #include "proto/wire/limits.h"
-#include "proto/wire/message.h"
 
 enum {
-    HEADER_SIZE = 4,
     INBOUND_BYTES = 2 * LIMIT_FRAME, /* frames of one peer_input that nobody has taken yet */
     PIECE_BYTES = 16 << 10,          /* the plain bytes of one TLS record */
     SMALL_MESSAGE_BYTES = 1024,      /* ping or bye */
@@ -108,13 +108,14 @@ static void fail(struct peer *peer, enum status status, const char *reason)
 static enum status put_frame(struct peer *peer, const void *bytes, size_t length)
 {
     uint8_t piece[PIECE_BYTES];
-    size_t first = length < sizeof piece - HEADER_SIZE ? length : sizeof piece - HEADER_SIZE;
+    size_t first =
+        length < sizeof piece - FRAME_HEADER_SIZE ? length : sizeof piece - FRAME_HEADER_SIZE;
     struct fault fault;
     enum status status;
 
     octets_put32(piece, (uint32_t)length);
-    memcpy(piece + HEADER_SIZE, bytes, first);
-    status = tls_write(peer->tls, piece, HEADER_SIZE + first, &fault);
+    memcpy(piece + FRAME_HEADER_SIZE, bytes, first);
+    status = tls_write(peer->tls, piece, FRAME_HEADER_SIZE + first, &fault);
     if (status == STATUS_OK)
         status = tls_write(peer->tls, (const uint8_t *)bytes + first, length - first, &fault);
     if (status != STATUS_OK) {
@@ -202,48 +203,37 @@ static void greet(struct peer *peer)
         put_ping(peer);
 }
 
+/* Ends a connection whose other side breaks the rules. */
+static void violate(struct peer *peer, const char *reason)
+{
+    if (peer->state < PEER_CLOSING)
+        close_with(peer, reason);
+    peer->deaf = true;
+}
+
 /* The first whole frame that waits; false when there is none. A length that is not allowed ends the
  * connection before there is room for it. */
 static bool peek_frame(struct peer *peer, const uint8_t **out_bytes, size_t *out_length)
 {
     const uint8_t *bytes;
     size_t there = peer_queue_peek(&peer->in, &bytes);
-    uint32_t length;
+    uint32_t length = 0;
     struct fault words;
 
-    if (there < HEADER_SIZE)
+    switch (frame_look(bytes, there, &length)) {
+    case FRAME_PART:
         return false;
-    length = octets_get32(bytes);
-    if (length == 0 || length > LIMIT_FRAME) {
-        fault_set(&words, STATUS_INVALID, "a frame of %u bytes; 1 to %d are allowed",
-                  (unsigned)length, LIMIT_FRAME);
-        if (peer->state < PEER_CLOSING)
-            close_with(peer, words.text);
-        peer->deaf = true;
+    case FRAME_WRONG:
+        fault_set(&words, STATUS_INVALID, "a frame of %" PRIu32 " bytes; 1 to %d are allowed",
+                  length, LIMIT_FRAME);
+        violate(peer, words.text);
         return false;
+    case FRAME_WHOLE:
+        break;
     }
-    if (there - HEADER_SIZE < length)
-        return false;
-    *out_bytes = bytes + HEADER_SIZE;
+    *out_bytes = bytes + FRAME_HEADER_SIZE;
     *out_length = length;
     return true;
-}
-
-/* Looks at a message's type without reading it: a map's header of 1, 3 or 5 bytes, then the key
- * `type` and its value as short strings. */
-static bool is_type(const uint8_t *bytes, size_t length, enum message_type type)
-{
-    const char *name = message_names[type];
-    size_t name_length = strlen(name);
-    size_t header = bytes[0] == 0xdf ? 5 : bytes[0] == 0xde ? 3 : 1;
-
-    if (header == 1 && (bytes[0] & 0xf0) != 0x80)
-        return false;
-    if (length < header + 5 + 1 + name_length)
-        return false;
-    bytes += header;
-    return memcmp(bytes, "\xa4type", 5) == 0 && bytes[5] == (0xa0 | name_length) &&
-           memcmp(bytes + 6, name, name_length) == 0;
 }
 
 static enum status read_own(const struct peer *peer, const uint8_t *bytes, size_t length,
@@ -275,15 +265,13 @@ static bool take_own(struct peer *peer, const uint8_t *bytes, size_t length)
     union message message;
     struct fault fault;
 
-    if (!is_type(bytes, length, MESSAGE_PING) && !is_type(bytes, length, MESSAGE_BYE))
+    if (!frame_is(bytes, length, MESSAGE_PING) && !frame_is(bytes, length, MESSAGE_BYE))
         return false;
     if (read_own(peer, bytes, length, &message, &fault) != STATUS_OK) {
-        if (peer->state < PEER_CLOSING)
-            close_with(peer, fault.text);
-        peer->deaf = true;
+        violate(peer, fault.text);
         return true;
     }
-    peer_queue_take(&peer->in, HEADER_SIZE + length);
+    peer_queue_take(&peer->in, FRAME_HEADER_SIZE + length);
     if (message.type == MESSAGE_BYE)
         take_bye(peer, &message.bye);
     message_done(&message);
@@ -431,7 +419,7 @@ bool peer_next_frame(struct peer *peer, const uint8_t **out_bytes, size_t *out_l
             break;
         if (take_own(peer, bytes, length))
             continue;
-        peer->lent = HEADER_SIZE + length;
+        peer->lent = FRAME_HEADER_SIZE + length;
         *out_bytes = bytes;
         *out_length = length;
         return true;
