@@ -110,12 +110,12 @@ static bool may(enum identity_role who, enum identity_role role)
     return role == ANY || who == role;
 }
 
-enum status message_get(const void *bytes, size_t length, struct message_way way,
-                        union message *out_message, struct fault *fault)
+static enum status read_message(struct msgpack_tree *tree, struct message_way way,
+                                union message *out_message, struct fault *fault)
 {
     struct head head;
     const struct message_kind *kind;
-    enum status status = record_from_msgpack(&head_record, bytes, length, &head, fault);
+    enum status status = record_from_msgpack_tree(&head_record, tree, &head, fault);
 
     if (status != STATUS_OK)
         return status;
@@ -123,5 +123,18 @@ enum status message_get(const void *bytes, size_t length, struct message_way way
     if (!may(way.from, kind->from) || !may(way.to, kind->to))
         return fault_set(fault, STATUS_DENIED, "%s must not send \"%s\" to %s",
                          role_names[way.from], message_names[head.type], role_names[way.to]);
-    return record_from_msgpack(kind->record, bytes, length, out_message, fault);
+    return record_from_msgpack_tree(kind->record, tree, out_message, fault);
+}
+
+enum status message_get(const void *bytes, size_t length, struct message_way way,
+                        union message *out_message, struct fault *fault)
+{
+    struct msgpack_tree *tree;
+    enum status status = msgpack_tree_new(bytes, length, &tree, fault);
+
+    if (status != STATUS_OK)
+        return status;
+    status = read_message(tree, way, out_message, fault);
+    msgpack_tree_free(tree);
+    return status;
 }

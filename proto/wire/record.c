@@ -118,7 +118,7 @@ static void done_list(const struct field *field, struct list *list)
     *list = (struct list){ 0 };
 }
 
-static void done_field(const struct field *field, void *object)
+void field_done(const struct field *field, void *object)
 {
     void *at = member(field, object);
 
@@ -139,7 +139,7 @@ void record_done(const struct record *record, void *object)
     if (object == NULL)
         return;
     for (size_t i = 0; i < record->count; i++)
-        done_field(&record->fields[i], object);
+        field_done(&record->fields[i], object);
     record_init(record, object);
 }
 

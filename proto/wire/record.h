@@ -104,6 +104,9 @@ void record_init(const struct record *record, void *out_object);
 /* Frees what lists hold and makes the object as record_init does. NULL is allowed. */
 void record_done(const struct record *record, void *object);
 
+/* Frees what this field of the object holds, and empties a list or bytes. */
+void field_done(const struct field *field, void *object);
+
 /* Checks every range, length, enum and text (UTF-8) of a struct that this program filled or read:
  * what passes can be written and read again. The fault names the place as a JSON pointer and says
  * what is allowed. */
