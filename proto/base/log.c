@@ -40,6 +40,12 @@ void log_to(log_sink *sink, void *context, enum log_level level)
     current.level = level;
 }
 
+void log_up_to(enum log_level level)
+{
+    assert((unsigned)level <= LOG_LEVEL_DEBUG);
+    current.level = level;
+}
+
 void log_line(enum log_level level, const char *format, ...)
 {
     static const char cut[] = "...";

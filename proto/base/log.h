@@ -19,6 +19,9 @@ typedef void log_sink(void *context, enum log_level level, const char *line);
  * Call before threads start. */
 void log_to(log_sink *sink, void *context, enum log_level level);
 
+/* Lines up to `level` from now on. Only while nobody else logs. */
+void log_up_to(enum log_level level);
+
 void log_line(enum log_level level, const char *format, ...) printf_like(2, 3);
 
 #endif
