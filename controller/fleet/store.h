@@ -34,7 +34,9 @@ struct store_id {
     char agent[NAME_SIZE];
     char id[UUID_SIZE];
     char kind[32];
-    bool fresh; /* false: it was there already */
+    char run[UUID_SIZE]; /* of a report: the run of its case; "" when the body is none */
+    int64_t index;       /* and the case's position in it */
+    bool fresh;          /* false: it was there already */
 };
 enum status store_commit(struct store *store, struct list *out_ids, struct fault *fault) must_check;
 void store_ids_done(struct list *ids);

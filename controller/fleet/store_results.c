@@ -82,6 +82,8 @@ enum status store_add(struct store *store, const char *agent, const struct messa
     row->offset = batch->bodies.length;
     row->length = result->body.length;
     find_place(result, &row->place);
+    text_copy(id->run, sizeof id->run, row->place.run);
+    id->index = row->place.index;
     buf_append(&batch->bodies, result->body.data, result->body.length);
     return STATUS_OK;
 }
