@@ -365,20 +365,18 @@ static void remember(void *context, const struct agent_row *row, int64_t ago_ns)
 
 static void keep_agent(struct store *store, const char *name, int64_t now_s)
 {
-    const struct record *record =
-        record_field(message_kinds[MESSAGE_AGENTS].record, "agents", NULL)->record;
-    const struct field *addresses = record_field(record, "addresses", NULL);
+    const struct field *addresses = record_field(&agent_row_record, "addresses", NULL);
     struct fault fault = { "" };
     struct agent_row row;
 
-    record_init(record, &row);
+    record_init(&agent_row_record, &row);
     snprintf(row.name, sizeof row.name, "%s", name);
     snprintf(row.os, sizeof row.os, "Linux");
     *(char **)list_append(&row.addresses, addresses) = strdup("10.0.0.1");
     *(char **)list_append(&row.addresses, addresses) = strdup("10.0.0.2");
     assert_int_equal(STATUS_OK,
                      store_agent(store, &row, (struct wall){ now_s * NS_PER_S }, &fault));
-    record_done(record, &row);
+    record_done(&agent_row_record, &row);
 }
 
 static void agents_are_remembered(void **state)
