@@ -14,6 +14,7 @@ static const struct command commands[] = {
       command_loopback },
     { "buffers", "what a receive buffer holds on this machine, experiment by experiment",
       command_buffers },
+    { "serve", "run the controller of a fleet of agents", command_serve },
     { "report", "draw the figure of archived runs and check that they add up", command_report },
     { "budget", "how large a UDP payload fits an MTU", command_budget },
     { "advise", "how big a receive buffer must be for a burst, proved on the spot",
