@@ -46,4 +46,22 @@ void addr_format(const struct addr *addr, char out_text[ADDR_TEXT_SIZE]);
  * interface of this host. */
 enum status addr_parse(const char *text, struct addr *out_addr, struct fault *fault) must_check;
 
+/* As addr_parse, for a host alone: "192.0.2.1", "2001:db8::1", "fe80::1%eth0"; its port is 0. */
+enum status addr_parse_host(const char *text, struct addr *out_addr,
+                            struct fault *fault) must_check;
+
+/* A range of hosts: those that share the first `prefix` bits with `first`. */
+struct addr_net {
+    struct addr first; /* port 0, no bit set behind the prefix */
+    unsigned prefix;
+};
+
+/* Reads "10.0.0.0/8", "fd00::/8" or a host alone, without a zone. Bits behind the prefix are
+ * refused, the range that was meant being named. */
+enum status addr_net_parse(const char *text, struct addr_net *out_net,
+                           struct fault *fault) must_check;
+
+/* Whatever the port and the zone. "::/0" holds every IPv6 address and no IPv4 address. */
+bool addr_net_contains(const struct addr_net *net, const struct addr *addr);
+
 #endif

@@ -7,19 +7,17 @@
 #include "proto/link/peer.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "proto/base/memory.h"
 #include "proto/base/octets.h"
-#include "proto/base/text.h"
-#include "proto/base/utf8.h"
+#include "proto/link/peer_frame.h"
 #include "proto/link/peer_queue.h"
 #include "proto/wire/limits.h"
-#include "proto/wire/message.h"
 
 enum {
-    HEADER_SIZE = 4,
     INBOUND_BYTES = 2 * LIMIT_FRAME, /* frames of one peer_input that nobody has taken yet */
     PIECE_BYTES = 16 << 10,          /* the plain bytes of one TLS record */
     SMALL_MESSAGE_BYTES = 1024,      /* ping or bye */
@@ -84,8 +82,11 @@ static void settle(struct peer *peer)
 
 static void collect_output(struct peer *peer)
 {
-    if (tls_output_pending(peer->tls) > 0)
-        tls_output(peer->tls, peer_queue_end(&peer->out));
+    struct buf *end = peer_queue_end(&peer->out);
+
+    tls_output(peer->tls, end);
+    if (buf_status(end) != STATUS_OK && peer->state != PEER_DOWN)
+        change_state(peer, PEER_DOWN, "the other side does not read");
 }
 
 /* TLS is over, for a reason that is not ours to say: what it wants to say is still sent. */
@@ -108,13 +109,14 @@ static void fail(struct peer *peer, enum status status, const char *reason)
 static enum status put_frame(struct peer *peer, const void *bytes, size_t length)
 {
     uint8_t piece[PIECE_BYTES];
-    size_t first = length < sizeof piece - HEADER_SIZE ? length : sizeof piece - HEADER_SIZE;
+    size_t first =
+        length < sizeof piece - FRAME_HEADER_SIZE ? length : sizeof piece - FRAME_HEADER_SIZE;
     struct fault fault;
     enum status status;
 
     octets_put32(piece, (uint32_t)length);
-    memcpy(piece + HEADER_SIZE, bytes, first);
-    status = tls_write(peer->tls, piece, HEADER_SIZE + first, &fault);
+    memcpy(piece + FRAME_HEADER_SIZE, bytes, first);
+    status = tls_write(peer->tls, piece, FRAME_HEADER_SIZE + first, &fault);
     if (status == STATUS_OK)
         status = tls_write(peer->tls, (const uint8_t *)bytes + first, length - first, &fault);
     if (status != STATUS_OK) {
@@ -126,36 +128,40 @@ static enum status put_frame(struct peer *peer, const void *bytes, size_t length
     return STATUS_OK;
 }
 
-static void put_message(struct peer *peer, const void *message)
+/* Whether the other side reads; if not, it is over. */
+static bool has_room(struct peer *peer, size_t length)
 {
-    struct buf bytes;
-    enum status status;
+    size_t waiting = peer_queue_length(&peer->out);
+    struct fault words;
 
-    buf_init(&bytes, SMALL_MESSAGE_BYTES);
-    status = message_put(message, &bytes);
-    assert(status == STATUS_OK);
-    if (status == STATUS_OK)
-        status = put_frame(peer, bytes.data, bytes.length);
-    buf_done(&bytes);
-    (void)status; /* a failure has ended the peer already */
+    if (waiting + length <= peer->outbound_cap)
+        return true;
+    fault_set(&words, STATUS_TOO_LARGE, "the other side does not read: %zu bytes wait for it",
+              waiting);
+    change_state(peer, PEER_DOWN, words.text);
+    return false;
 }
 
+/* When it cannot be sent the peer is over already, so nobody needs to hear of it. */
 static void put_ping(struct peer *peer)
 {
-    struct message_ping ping;
+    struct buf bytes;
 
-    message_init(&ping, MESSAGE_PING);
-    put_message(peer, &ping);
+    buf_init(&bytes, SMALL_MESSAGE_BYTES);
+    frame_put_ping(&bytes);
+    if (has_room(peer, bytes.length))
+        (void)put_frame(peer, bytes.data, bytes.length);
+    buf_done(&bytes);
 }
 
 static void put_bye(struct peer *peer, const char *reason)
 {
-    struct message_bye bye;
+    struct buf bytes;
 
-    message_init(&bye, MESSAGE_BYE);
-    text_copy(bye.reason, sizeof bye.reason, reason);
-    utf8_mask(bye.reason);
-    put_message(peer, &bye);
+    buf_init(&bytes, SMALL_MESSAGE_BYTES);
+    frame_put_bye(&bytes, reason);
+    (void)put_frame(peer, bytes.data, bytes.length);
+    buf_done(&bytes);
 }
 
 /* With a bye; TLS is open. */
@@ -165,10 +171,10 @@ static void close_with(struct peer *peer, const char *reason)
     put_bye(peer, reason);
     if (peer->state >= PEER_CLOSING)
         return;
-    tls_close(peer->tls);
-    collect_output(peer);
     peer->deaf = true;
     change_state(peer, PEER_CLOSING, reason);
+    tls_close(peer->tls);
+    collect_output(peer);
     settle(peer);
 }
 
@@ -202,56 +208,37 @@ static void greet(struct peer *peer)
         put_ping(peer);
 }
 
+/* Ends a connection whose other side breaks the rules. */
+static void violate(struct peer *peer, const char *reason)
+{
+    if (peer->state < PEER_CLOSING)
+        close_with(peer, reason);
+    peer->deaf = true;
+}
+
 /* The first whole frame that waits; false when there is none. A length that is not allowed ends the
  * connection before there is room for it. */
 static bool peek_frame(struct peer *peer, const uint8_t **out_bytes, size_t *out_length)
 {
     const uint8_t *bytes;
     size_t there = peer_queue_peek(&peer->in, &bytes);
-    uint32_t length;
+    uint32_t length = 0;
     struct fault words;
 
-    if (there < HEADER_SIZE)
+    switch (frame_look(bytes, there, &length)) {
+    case FRAME_PART:
         return false;
-    length = octets_get32(bytes);
-    if (length == 0 || length > LIMIT_FRAME) {
-        fault_set(&words, STATUS_INVALID, "a frame of %u bytes; 1 to %d are allowed",
-                  (unsigned)length, LIMIT_FRAME);
-        if (peer->state < PEER_CLOSING)
-            close_with(peer, words.text);
-        peer->deaf = true;
+    case FRAME_WRONG:
+        fault_set(&words, STATUS_INVALID, "a frame of %" PRIu32 " bytes; 1 to %d are allowed",
+                  length, LIMIT_FRAME);
+        violate(peer, words.text);
         return false;
+    case FRAME_WHOLE:
+        break;
     }
-    if (there - HEADER_SIZE < length)
-        return false;
-    *out_bytes = bytes + HEADER_SIZE;
+    *out_bytes = bytes + FRAME_HEADER_SIZE;
     *out_length = length;
     return true;
-}
-
-/* Looks at a message's type without reading it: a map's header of 1, 3 or 5 bytes, then the key
- * `type` and its value as short strings. */
-static bool is_type(const uint8_t *bytes, size_t length, enum message_type type)
-{
-    const char *name = message_names[type];
-    size_t name_length = strlen(name);
-    size_t header = bytes[0] == 0xdf ? 5 : bytes[0] == 0xde ? 3 : 1;
-
-    if (header == 1 && (bytes[0] & 0xf0) != 0x80)
-        return false;
-    if (length < header + 5 + 1 + name_length)
-        return false;
-    bytes += header;
-    return memcmp(bytes, "\xa4type", 5) == 0 && bytes[5] == (0xa0 | name_length) &&
-           memcmp(bytes + 6, name, name_length) == 0;
-}
-
-static enum status read_own(const struct peer *peer, const uint8_t *bytes, size_t length,
-                            union message *out_message, struct fault *fault)
-{
-    struct message_way way = { .from = peer->identity.role, .to = peer->own_role };
-
-    return message_get(bytes, length, way, out_message, fault);
 }
 
 static void take_bye(struct peer *peer, const struct message_bye *bye)
@@ -272,18 +259,17 @@ static void take_bye(struct peer *peer, const struct message_bye *bye)
 /* Takes the frame when it is a ping or a bye; true when it was one. */
 static bool take_own(struct peer *peer, const uint8_t *bytes, size_t length)
 {
+    struct message_way way = { .from = peer->identity.role, .to = peer->own_role };
     union message message;
     struct fault fault;
 
-    if (!is_type(bytes, length, MESSAGE_PING) && !is_type(bytes, length, MESSAGE_BYE))
+    if (!frame_is(bytes, length, MESSAGE_PING) && !frame_is(bytes, length, MESSAGE_BYE))
         return false;
-    if (read_own(peer, bytes, length, &message, &fault) != STATUS_OK) {
-        if (peer->state < PEER_CLOSING)
-            close_with(peer, fault.text);
-        peer->deaf = true;
+    if (message_get(bytes, length, way, &message, &fault) != STATUS_OK) {
+        violate(peer, fault.text);
         return true;
     }
-    peer_queue_take(&peer->in, HEADER_SIZE + length);
+    peer_queue_take(&peer->in, FRAME_HEADER_SIZE + length);
     if (message.type == MESSAGE_BYE)
         take_bye(peer, &message.bye);
     message_done(&message);
@@ -372,6 +358,8 @@ void peer_input(struct peer *peer, const void *bytes, size_t length, struct mono
         finish(peer, "the other side closed the connection");
     }
     collect_output(peer);
+    if (peer->state == PEER_UP)
+        (void)has_room(peer, 0); /* TLS itself may have answered */
     settle(peer);
 }
 
@@ -431,7 +419,7 @@ bool peer_next_frame(struct peer *peer, const uint8_t **out_bytes, size_t *out_l
             break;
         if (take_own(peer, bytes, length))
             continue;
-        peer->lent = HEADER_SIZE + length;
+        peer->lent = FRAME_HEADER_SIZE + length;
         *out_bytes = bytes;
         *out_length = length;
         return true;
@@ -444,20 +432,11 @@ bool peer_next_frame(struct peer *peer, const uint8_t **out_bytes, size_t *out_l
 
 enum status peer_send(struct peer *peer, const void *bytes, size_t length, struct mono now)
 {
-    size_t waiting = peer_queue_length(&peer->out);
-    struct fault words;
-
     peer->now = now;
     if (peer->state != PEER_UP || length == 0)
         return STATUS_INVALID;
-    if (length > LIMIT_FRAME)
+    if (length > LIMIT_FRAME || !has_room(peer, length))
         return STATUS_TOO_LARGE;
-    if (waiting + length > peer->outbound_cap) {
-        fault_set(&words, STATUS_TOO_LARGE, "the other side does not read: %zu bytes wait for it",
-                  waiting);
-        change_state(peer, PEER_DOWN, words.text);
-        return STATUS_TOO_LARGE;
-    }
     return put_frame(peer, bytes, length);
 }
 

@@ -188,6 +188,129 @@ static void the_hash_spreads_neighbouring_ports(void **state)
         assert_in_range(counts[i], 160, 352);
 }
 
+static struct addr host(const char *text)
+{
+    struct addr addr;
+    struct fault fault;
+
+    if (addr_parse_host(text, &addr, &fault) != STATUS_OK)
+        fail_msg("%s", fault.text);
+    return addr;
+}
+
+static struct addr_net net(const char *text)
+{
+    struct addr_net range;
+    struct fault fault;
+
+    if (addr_net_parse(text, &range, &fault) != STATUS_OK)
+        fail_msg("%s", fault.text);
+    return range;
+}
+
+static void a_host_has_no_port(void **state)
+{
+    static const char *const bad[] = { "",          "127.0.0.1:1", "[::1]", "[::1]:1",
+                                       "localhost", "127.0.0.1/8", " ::1",  "::1%lo",
+                                       ":",         "1.2.3" };
+    char name[IF_NAMESIZE], text[ADDR_TEXT_SIZE], expected[ADDR_TEXT_SIZE + 8];
+    struct addr out = addr_loopback(FAMILY_IPV4, 3);
+    struct fault fault;
+
+    (void)state;
+    assert_formats(host("192.0.2.1"), "192.0.2.1:0");
+    assert_formats(host("::"), "[::]:0");
+    assert_formats(host("::ffff:192.0.2.1"), "192.0.2.1:0");
+    assert_non_null(if_indextoname(1, name));
+    snprintf(text, sizeof text, "fe80::1%%%s", name);
+    snprintf(expected, sizeof expected, "[%s]:0", text);
+    assert_formats(host(text), expected);
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        fault.text[0] = '\0';
+        if (addr_parse_host(bad[i], &out, &fault) != STATUS_INVALID || fault.text[0] == '\0')
+            fail_msg("\"%s\" was read", bad[i]);
+    }
+    assert_formats(out, "127.0.0.1:3");
+}
+
+static void a_range_holds_what_shares_its_prefix(void **state)
+{
+    static const struct {
+        const char *range, *first, *last, *before, *behind;
+    } cases[] = {
+        { "10.0.0.0/8", "10.0.0.0", "10.255.255.255", "9.255.255.255", "11.0.0.0" },
+        { "192.0.2.128/25", "192.0.2.128", "192.0.2.255", "192.0.2.127", "192.0.3.0" },
+        { "192.0.2.6/31", "192.0.2.6", "192.0.2.7", "192.0.2.5", "192.0.2.8" },
+        { "192.0.2.7", "192.0.2.7", "192.0.2.7", "192.0.2.6", "192.0.2.8" },
+        { "192.0.2.7/32", "::ffff:192.0.2.7", "192.0.2.7", "192.0.2.6", "192.0.2.8" },
+        { "::ffff:10.0.0.0/104", "10.0.0.0", "10.255.255.255", "::ffff:9.0.0.1", "11.0.0.0" },
+        { "0.0.0.0/0", "0.0.0.0", "255.255.255.255", "::", "::1" },
+        { "::/0", "::", "ffff::1", "10.0.0.1", "::ffff:10.0.0.1" },
+        { "fd00::/8", "fd00::", "fdff:ffff::1", "fcff:ffff::1", "fe00::" },
+        { "2001:db8::/33", "2001:db8::", "2001:db8:7fff::1", "2001:db7:ffff::", "2001:db8:8000::" },
+        { "2001:db8::4", "2001:db8::4", "2001:db8::4", "2001:db8::3", "2001:db8::5" },
+        { "fe80::/10", "fe80::1", "febf::1", "fe7f::1", "fec0::" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct addr_net range = net(cases[i].range);
+        struct addr in[] = { host(cases[i].first), host(cases[i].last) };
+        struct addr out[] = { host(cases[i].before), host(cases[i].behind) };
+
+        addr_set_port(&in[0], 7862);
+        for (size_t k = 0; k < 2; k++) {
+            if (!addr_net_contains(&range, &in[k]) || addr_net_contains(&range, &out[k]))
+                fail_msg("%s: wrong about its %s end", cases[i].range, k == 0 ? "lower" : "upper");
+        }
+    }
+}
+
+static void the_zone_does_not_tell_hosts_of_a_range_apart(void **state)
+{
+    struct addr_net range = net("fe80::/10");
+    struct addr addr = host("fe80::1");
+
+    (void)state;
+    addr.socket.v6.sin6_scope_id = 7;
+    assert_true(addr_net_contains(&range, &addr));
+}
+
+static void a_range_of_another_form_is_refused(void **state)
+{
+    static const struct {
+        const char *text, *said;
+    } cases[] = {
+        { "", "as in 10.0.0.0/8" },
+        { "10.0.0.0/", "0 to 32" },
+        { "10.0.0.0/33", "0 to 32" },
+        { "10.0.0.0/-1", "0 to 32" },
+        { "10.0.0.0/8/8", "0 to 32" },
+        { "10.0.0.0/255.0.0.0", "0 to 32" },
+        { "10/8", "no IPv4 or IPv6 address" },
+        { "fd00::/129", "0 to 128" },
+        { "::ffff:10.0.0.0/95", "96 to 128" },
+        { "::ffff:10.0.0.0/8", "96 to 128" },
+        { "fe80::%lo/10", "no zone" },
+        { "example.org", "no IPv4 or IPv6 address" },
+        { "10.0.0.1/8", "10.0.0.0/8 is the range" },
+        { "fd00:1::/8", "fd00::/8 is the range" },
+        { "1111:2222:3333:4444:5555:6666:7777:8888:9999:aaaa:bbbb:cccc:dddd:eeee:ffff:0:1:2:3/8",
+          "too long" },
+    };
+    struct addr_net range = net("192.0.2.1");
+    struct fault fault;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        fault.text[0] = '\0';
+        assert_int_equal(addr_net_parse(cases[i].text, &range, &fault), STATUS_INVALID);
+        if (strstr(fault.text, cases[i].said) == NULL)
+            fail_msg("\"%s\": %s", cases[i].text, fault.text);
+    }
+    assert_int_equal(range.prefix, 32);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +322,10 @@ int main(void)
         cmocka_unit_test(other_forms_are_refused),
         cmocka_unit_test(equal_means_family_address_and_port),
         cmocka_unit_test(the_hash_spreads_neighbouring_ports),
+        cmocka_unit_test(a_host_has_no_port),
+        cmocka_unit_test(a_range_holds_what_shares_its_prefix),
+        cmocka_unit_test(the_zone_does_not_tell_hosts_of_a_range_apart),
+        cmocka_unit_test(a_range_of_another_form_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
