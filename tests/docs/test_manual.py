@@ -137,7 +137,7 @@ class CertsManual(unittest.TestCase):
         told = [row.rstrip().replace("|", " | ") for row in
                 re.findall(r"^  ((?:\S+ )+)", listed, re.MULTILINE)]
         self.assertIn("agent NAME", told)
-        described = [re.sub(r" (Ar|Op)\b", "", row).replace("show NAME | FILE", "show [NAME | FILE]")
+        described = [re.sub(r" Op Ar (.*)", r" [\1]", row).replace(" Ar", "")
                      for row in re.findall(r"^\.It Cm (.*)$", self.page, re.MULTILINE)]
         self.assertEqual(told, described)
         synopsis = self.page.split(".Sh SYNOPSIS", 1)[1].split(".Sh", 1)[0]
