@@ -122,6 +122,7 @@ documents()
 {
     "$python" tests/docs/test_manual.py build/gcc/sonde &&
         "$python" tests/docs/test_manual_agent.py build/gcc/sonde-agent &&
+        "$python" tests/docs/test_protocol.py build/gcc/tests/bin/protocol_tables &&
         "$python" tests/docs/test_commands.py && "$python" tests/docs/commands.py build/gcc/sonde
 }
 
@@ -144,7 +145,7 @@ step 'clang-tidy' tidy
 step 'address and undefined behaviour: unit and system tests, corpora' sanitized
 step 'threads: unit tests, loopback' threads
 step 'macOS: cross-build' macos
-step 'documents: the manual page, their commands' documents
+step 'documents: the manual page, the protocol, their commands' documents
 if [ "$(id -u)" = 0 ]; then
     step 'network namespaces' namespaces
 else

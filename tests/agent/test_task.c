@@ -296,12 +296,14 @@ static void a_long_idle_interval_is_refused(void **state)
 static void without_a_free_port_it_is_refused(void **state)
 {
     struct stand *stand = *state;
+    struct echo_config taken = stand->echo;
     struct end first, second;
     struct report report;
     union message message;
     uint16_t port = start_echo(stand, "A", params_of(0.1), &first);
 
-    stand->echo.first_port = stand->echo.last_port = port;
+    taken.first_port = taken.last_port = port;
+    stand->surroundings.echo = &taken;
     start(stand,
           &(struct order){
               .role = END_ECHO, .session = "B", .ssid = FIRST_SSID + 4, .params = params_of(0.1) },

@@ -293,10 +293,11 @@ static void another_protocol_is_left_alone_for_long(void **state)
     stage->fake.welcome = PROTOCOL_VERSION + 1;
     begin(stage, "127.0.0.1", fake_controller_listen(&stage->fake, 0));
     until_logged(stage, "it speaks version 2 of the protocol, this agent 1");
+    turn_a_while(stage);
+    assert_non_null(strstr(stage->fake.bye, "it speaks version 2"));
     loop_skip(stage->loop, UPLINK_LAST_PAUSE_NS / 2 - NS_PER_S);
     turn_a_while(stage);
     assert_int_equal(stage->fake.hellos, 1);
-    assert_non_null(strstr(stage->fake.bye, "it speaks version 2"));
     stage->fake.welcome = PROTOCOL_VERSION;
     loop_skip(stage->loop, UPLINK_LAST_PAUSE_NS);
     until(stage, &stage->connected, 1);
@@ -323,10 +324,11 @@ static void a_controller_that_is_away(void **state)
     uint16_t port = fake_controller_listen(&stage->fake, 0);
 
     fake_controller_done(&stage->fake);
+    turn_a_while(stage); /* ZeroMQ closes the listening socket in a thread of its own */
     begin(stage, "127.0.0.1", port);
     until_logged(stage, "trying again");
-    for (int i = 0; i < 4; i++) {
-        loop_skip(stage->loop, UPLINK_LAST_PAUSE_NS);
+    for (int i = 0; i < 10; i++) { /* in small steps, so that no deadline of a connection passes */
+        loop_skip(stage->loop, NS_PER_S);
         turn_a_while(stage);
     }
     assert_int_equal(lines_with(stage, "trying again"), 1);
@@ -396,7 +398,7 @@ static void the_wrong_role_is_no_controller(void **state)
     begin(stage, "127.0.0.1", fake_controller_listen(&stage->fake, 0));
     until_logged(stage, "trying again");
     assert_int_equal(stage->connected + stage->fake.hellos, 0);
-    assert_int_equal(lines_with(stage, "agent"), 1);
+    assert_true(lines_with(stage, "spiffe://test/agent/b") > 0);
 }
 
 static void its_certificate_must_have_the_name_that_is_asked_for(void **state)
