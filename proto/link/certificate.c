@@ -153,7 +153,7 @@ void certificate_refusal(X509_STORE_CTX *verification, struct wall now, struct f
     int error = X509_STORE_CTX_get_error(verification);
     const char *words = plain_words(error);
     bool is_ca = X509_STORE_CTX_get_error_depth(verification) > 0 && !is_unknown(error);
-    const X509 *certificate = X509_STORE_CTX_get_current_cert(verification);
+    const X509 *leaf = X509_STORE_CTX_get0_cert(verification);
     char phrase[PHRASE_SIZE], uri[IDENTITY_URI_SIZE];
     struct identity identity;
 
@@ -161,7 +161,7 @@ void certificate_refusal(X509_STORE_CTX *verification, struct wall now, struct f
         timed_words(verification, now, phrase, sizeof phrase);
         words = phrase;
     }
-    if (certificate == NULL || certificate_identity(certificate, &identity, NULL) != STATUS_OK) {
+    if (leaf == NULL || certificate_identity(leaf, &identity, NULL) != STATUS_OK) {
         fault_set(out_words, STATUS_DENIED, "certificate%s %s", is_ca ? "'s CA" : "", words);
         return;
     }

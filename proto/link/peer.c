@@ -13,8 +13,6 @@
 
 #include "proto/base/memory.h"
 #include "proto/base/octets.h"
-#include "proto/base/text.h"
-#include "proto/base/utf8.h"
 #include "proto/link/peer_frame.h"
 #include "proto/link/peer_queue.h"
 #include "proto/wire/limits.h"
@@ -84,8 +82,11 @@ static void settle(struct peer *peer)
 
 static void collect_output(struct peer *peer)
 {
-    if (tls_output_pending(peer->tls) > 0)
-        tls_output(peer->tls, peer_queue_end(&peer->out));
+    struct buf *end = peer_queue_end(&peer->out);
+
+    tls_output(peer->tls, end);
+    if (buf_status(end) != STATUS_OK && peer->state != PEER_DOWN)
+        change_state(peer, PEER_DOWN, "the other side does not read");
 }
 
 /* TLS is over, for a reason that is not ours to say: what it wants to say is still sent. */
@@ -127,36 +128,40 @@ static enum status put_frame(struct peer *peer, const void *bytes, size_t length
     return STATUS_OK;
 }
 
-static void put_message(struct peer *peer, const void *message)
+/* Whether the other side reads; if not, it is over. */
+static bool has_room(struct peer *peer, size_t length)
 {
-    struct buf bytes;
-    enum status status;
+    size_t waiting = peer_queue_length(&peer->out);
+    struct fault words;
 
-    buf_init(&bytes, SMALL_MESSAGE_BYTES);
-    status = message_put(message, &bytes);
-    assert(status == STATUS_OK);
-    if (status == STATUS_OK)
-        status = put_frame(peer, bytes.data, bytes.length);
-    buf_done(&bytes);
-    (void)status; /* a failure has ended the peer already */
+    if (waiting + length <= peer->outbound_cap)
+        return true;
+    fault_set(&words, STATUS_TOO_LARGE, "the other side does not read: %zu bytes wait for it",
+              waiting);
+    change_state(peer, PEER_DOWN, words.text);
+    return false;
 }
 
+/* When it cannot be sent the peer is over already, so nobody needs to hear of it. */
 static void put_ping(struct peer *peer)
 {
-    struct message_ping ping;
+    struct buf bytes;
 
-    message_init(&ping, MESSAGE_PING);
-    put_message(peer, &ping);
+    buf_init(&bytes, SMALL_MESSAGE_BYTES);
+    frame_put_ping(&bytes);
+    if (has_room(peer, bytes.length))
+        (void)put_frame(peer, bytes.data, bytes.length);
+    buf_done(&bytes);
 }
 
 static void put_bye(struct peer *peer, const char *reason)
 {
-    struct message_bye bye;
+    struct buf bytes;
 
-    message_init(&bye, MESSAGE_BYE);
-    text_copy(bye.reason, sizeof bye.reason, reason);
-    utf8_mask(bye.reason);
-    put_message(peer, &bye);
+    buf_init(&bytes, SMALL_MESSAGE_BYTES);
+    frame_put_bye(&bytes, reason);
+    (void)put_frame(peer, bytes.data, bytes.length);
+    buf_done(&bytes);
 }
 
 /* With a bye; TLS is open. */
@@ -166,10 +171,10 @@ static void close_with(struct peer *peer, const char *reason)
     put_bye(peer, reason);
     if (peer->state >= PEER_CLOSING)
         return;
-    tls_close(peer->tls);
-    collect_output(peer);
     peer->deaf = true;
     change_state(peer, PEER_CLOSING, reason);
+    tls_close(peer->tls);
+    collect_output(peer);
     settle(peer);
 }
 
@@ -236,14 +241,6 @@ static bool peek_frame(struct peer *peer, const uint8_t **out_bytes, size_t *out
     return true;
 }
 
-static enum status read_own(const struct peer *peer, const uint8_t *bytes, size_t length,
-                            union message *out_message, struct fault *fault)
-{
-    struct message_way way = { .from = peer->identity.role, .to = peer->own_role };
-
-    return message_get(bytes, length, way, out_message, fault);
-}
-
 static void take_bye(struct peer *peer, const struct message_bye *bye)
 {
     struct fault words;
@@ -262,12 +259,13 @@ static void take_bye(struct peer *peer, const struct message_bye *bye)
 /* Takes the frame when it is a ping or a bye; true when it was one. */
 static bool take_own(struct peer *peer, const uint8_t *bytes, size_t length)
 {
+    struct message_way way = { .from = peer->identity.role, .to = peer->own_role };
     union message message;
     struct fault fault;
 
     if (!frame_is(bytes, length, MESSAGE_PING) && !frame_is(bytes, length, MESSAGE_BYE))
         return false;
-    if (read_own(peer, bytes, length, &message, &fault) != STATUS_OK) {
+    if (message_get(bytes, length, way, &message, &fault) != STATUS_OK) {
         violate(peer, fault.text);
         return true;
     }
@@ -360,6 +358,8 @@ void peer_input(struct peer *peer, const void *bytes, size_t length, struct mono
         finish(peer, "the other side closed the connection");
     }
     collect_output(peer);
+    if (peer->state == PEER_UP)
+        (void)has_room(peer, 0); /* TLS itself may have answered */
     settle(peer);
 }
 
@@ -432,20 +432,11 @@ bool peer_next_frame(struct peer *peer, const uint8_t **out_bytes, size_t *out_l
 
 enum status peer_send(struct peer *peer, const void *bytes, size_t length, struct mono now)
 {
-    size_t waiting = peer_queue_length(&peer->out);
-    struct fault words;
-
     peer->now = now;
     if (peer->state != PEER_UP || length == 0)
         return STATUS_INVALID;
-    if (length > LIMIT_FRAME)
+    if (length > LIMIT_FRAME || !has_room(peer, length))
         return STATUS_TOO_LARGE;
-    if (waiting + length > peer->outbound_cap) {
-        fault_set(&words, STATUS_TOO_LARGE, "the other side does not read: %zu bytes wait for it",
-                  waiting);
-        change_state(peer, PEER_DOWN, words.text);
-        return STATUS_TOO_LARGE;
-    }
     return put_frame(peer, bytes, length);
 }
 

@@ -1,10 +1,13 @@
-/* Owns the form of frames: their length, and where a message's type stands. Must not know who
- * sends them. */
+/* Owns the form of frames: their length, where a message's type stands, and the two messages that
+ * every connection has. Must not know who sends them. */
 #include "proto/link/peer_frame.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "proto/base/octets.h"
+#include "proto/base/text.h"
+#include "proto/base/utf8.h"
 #include "proto/wire/limits.h"
 
 /* msgpack's first bytes, and the key as it is written. */
@@ -44,4 +47,29 @@ bool frame_is(const uint8_t *bytes, size_t length, enum message_type type)
     bytes += header;
     return memcmp(bytes, key, KEY_SIZE) == 0 && bytes[KEY_SIZE] == (TEXT_FIX | name) &&
            memcmp(bytes + KEY_SIZE + 1, message_names[type], name) == 0;
+}
+
+static void put(const void *message, struct buf *out_bytes)
+{
+    enum status status = message_put(message, out_bytes);
+
+    assert(status == STATUS_OK);
+}
+
+void frame_put_ping(struct buf *out_bytes)
+{
+    struct message_ping ping;
+
+    message_init(&ping, MESSAGE_PING);
+    put(&ping, out_bytes);
+}
+
+void frame_put_bye(struct buf *out_bytes, const char *reason)
+{
+    struct message_bye bye;
+
+    message_init(&bye, MESSAGE_BYE);
+    text_copy(bye.reason, sizeof bye.reason, reason);
+    utf8_mask(bye.reason);
+    put(&bye, out_bytes);
 }

@@ -23,4 +23,8 @@ enum frame_look frame_look(const uint8_t *bytes, size_t there, uint32_t *out_len
  * both as short strings. */
 bool frame_is(const uint8_t *bytes, size_t length, enum message_type type);
 
+/* Appends a ping's, a bye's message; a reason that is too long is cut. */
+void frame_put_ping(struct buf *out_bytes);
+void frame_put_bye(struct buf *out_bytes, const char *reason);
+
 #endif

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "proto/base/memory.h"
+#include "proto/base/text.h"
 #include "proto/link/certificate.h"
 #include "proto/link/tls_words.h"
 #include "proto/wire/limits.h"
@@ -116,13 +117,15 @@ static bool set_name(SSL *ssl, const char *name, bool check)
 {
     ASN1_OCTET_STRING *address = a2i_IPADDRESS(name);
     bool is_address = address != NULL;
+    char sent[TLSEXT_MAXLEN_host_name + 1]; /* OpenSSL's macro wants what it may not change */
 
     ASN1_OCTET_STRING_free(address);
     if (is_address)
         return !check || X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name) == 1;
     SSL_set_hostflags(ssl,
                       X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
-    return SSL_set_tlsext_host_name(ssl, name) == 1 && (!check || SSL_set1_host(ssl, name) == 1);
+    return text_copy(sent, sizeof sent, name) && SSL_set_tlsext_host_name(ssl, sent) == 1 &&
+           (!check || SSL_set1_host(ssl, name) == 1);
 }
 
 struct tls *tls_new(const struct tls_context *context, enum tls_side side, const char *server_name,

@@ -209,14 +209,30 @@ static enum status build(struct tls_context *context, const struct tls_files *fi
                      error != 0 ? ERR_reason_error_string(error) : "no reason given");
 }
 
+struct judgement {
+    struct wall now;
+    struct fault why;
+};
+
+/* Only during the verification is it known which CRL was wrong. */
+static int note_refusal(int fine, X509_STORE_CTX *verification)
+{
+    struct judgement *judgement = X509_STORE_CTX_get_app_data(verification);
+
+    if (!fine)
+        certificate_refusal(verification, judgement->now, &judgement->why);
+    return fine;
+}
+
 /* Judges our own certificate as the other side will, CRL included: controllers are TLS servers,
  * the others clients. */
 static enum status verify_own(const struct tls_context *context, const struct tls_files *files,
                               const struct parsed *parsed, struct wall now, struct fault *fault)
 {
+    bool is_server = context->identity.role == ROLE_CONTROLLER;
+    struct judgement judgement = { now, { "certificate cannot be verified" } };
     X509_STORE_CTX *verification = X509_STORE_CTX_new();
     X509_VERIFY_PARAM *rules;
-    struct fault why;
     enum status status = STATUS_OK;
 
     if (verification == NULL ||
@@ -225,16 +241,15 @@ static enum status verify_own(const struct tls_context *context, const struct tl
         status = fault_set(fault, STATUS_NO_RESOURCE, "%s: out of memory", files->certificate);
         goto out;
     }
-    X509_STORE_CTX_set_default(
-        verification, context->identity.role == ROLE_CONTROLLER ? "ssl_server" : "ssl_client");
+    X509_STORE_CTX_set_app_data(verification, &judgement);
+    X509_STORE_CTX_set_verify_cb(verification, note_refusal);
+    X509_STORE_CTX_set_default(verification, is_server ? "ssl_server" : "ssl_client");
     rules = X509_STORE_CTX_get0_param(verification);
     X509_VERIFY_PARAM_set_time(rules, certificate_seconds(now));
     X509_VERIFY_PARAM_set_depth(rules, CHAIN_DEPTH);
     X509_VERIFY_PARAM_set_auth_level(rules, SECURITY_LEVEL);
-    if (X509_verify_cert(verification) != 1) {
-        certificate_refusal(verification, now, &why);
-        status = fault_set(fault, STATUS_INVALID, "%s: %s", files->certificate, why.text);
-    }
+    if (X509_verify_cert(verification) != 1)
+        status = fault_set(fault, STATUS_INVALID, "%s: %s", files->certificate, judgement.why.text);
 out:
     X509_STORE_CTX_free(verification);
     ERR_clear_error();

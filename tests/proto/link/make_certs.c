@@ -277,6 +277,20 @@ void certs_good(struct certs *certs, struct authority *authority, const char *ur
     certs_issue(certs, authority, &wish, out_files);
 }
 
+const char *certs_locked_key(struct certs *certs)
+{
+    const char *path = fresh_path(certs, "locked.pem");
+    FILE *file = open_file(path);
+    EVP_PKEY *key = new_key(CERTS_P256);
+
+    need(fchmod(fileno(file), 0600) == 0);
+    need(PEM_write_PrivateKey(file, key, EVP_aes_128_cbc(), (const unsigned char *)"secret", 6,
+                              NULL, NULL));
+    fclose(file);
+    EVP_PKEY_free(key);
+    return path;
+}
+
 void certs_revoke(struct authority *authority, const struct tls_files *files)
 {
     FILE *file = fopen(files->certificate, "re");

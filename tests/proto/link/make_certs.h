@@ -57,6 +57,9 @@ void certs_issue(struct certs *certs, struct authority *authority, const struct 
 void certs_good(struct certs *certs, struct authority *authority, const char *uri,
                 struct tls_files *out_files);
 
+/* A file with a key that a passphrase locks. */
+const char *certs_locked_key(struct certs *certs);
+
 /* From now on the authority's lists have this certificate. */
 void certs_revoke(struct authority *authority, const struct tls_files *files);
 
