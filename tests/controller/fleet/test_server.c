@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -51,14 +50,16 @@ static size_t count_lines(const struct bench *bench, const char *words)
 
 static void write_config(struct bench *bench, const char *listen, const char *more)
 {
-    char text[4096];
     struct fault fault;
+    struct buf text;
 
-    snprintf(text, sizeof text,
-             "listen: \"%s\"\ntls: {ca: %s, certificate: %s, key: %s}\nstore: {path: %s}\n%s\n",
-             listen, bench->files.ca, bench->files.certificate, bench->files.key, bench->temp.path,
-             more);
-    assert_int_equal(STATUS_OK, file_write_whole(bench->config, text, strlen(text), &fault));
+    buf_init(&text, LIMIT_CONFIG_BYTES);
+    buf_printf(&text,
+               "listen: \"%s\"\ntls: {ca: %s, certificate: %s, key: %s}\nstore: {path: %s}\n%s\n",
+               listen, bench->files.ca, bench->files.certificate, bench->files.key,
+               bench->temp.path, more);
+    assert_int_equal(STATUS_OK, file_write_whole(bench->config, text.data, text.length, &fault));
+    buf_done(&text);
 }
 
 static void issue(struct bench *bench, struct wall until)
@@ -379,31 +380,22 @@ static void a_stranger_is_logged_once_in_ten_seconds(void **state)
 /* --- files -------------------------------------------------------------------------------------
  */
 
-/* Puts another certificate where the one in use is. */
-static void replace_certificate(struct bench *bench, const char *text)
+/* Puts another certificate and its key where those in use are. */
+static void replace_certificate(struct bench *bench)
 {
-    struct tls_files fresh, used = bench->files;
-    struct fault fault;
-    struct buf bytes;
+    struct tls_files used = bench->files;
 
     issue(bench, (struct wall){ 0 });
-    fresh = bench->files;
+    assert_int_equal(0, rename(bench->files.key, used.key));
+    assert_int_equal(0, rename(bench->files.certificate, used.certificate));
     bench->files = used;
-    buf_init(&bytes, 65536);
-    if (text != NULL)
-        buf_text(&bytes, text);
-    else
-        assert_int_equal(STATUS_OK, file_read(fresh.certificate, &bytes, &fault));
-    assert_int_equal(STATUS_OK,
-                     file_write_whole(used.certificate, bytes.data, bytes.length, &fault));
-    buf_done(&bytes);
-    if (text != NULL)
-        return;
-    buf_init(&bytes, 65536);
-    assert_int_equal(STATUS_OK, file_read(fresh.key, &bytes, &fault));
-    unlink(used.key);
-    assert_int_equal(0, rename(fresh.key, used.key));
-    buf_done(&bytes);
+}
+
+static void break_certificate(struct bench *bench)
+{
+    struct fault fault;
+
+    assert_int_equal(STATUS_OK, file_write_whole(bench->files.certificate, "broken\n", 7, &fault));
 }
 
 static void replaced_certificates_are_found_within_a_minute(void **state)
@@ -411,13 +403,13 @@ static void replaced_certificates_are_found_within_a_minute(void **state)
     struct bench *bench = *state;
 
     start(bench);
-    replace_certificate(bench, "broken\n");
+    break_certificate(bench);
     pass(bench, 59 * NS_PER_S);
     assert_int_equal(0, count_lines(bench, "the old ones stay"));
     for (int i = 0; i < 3; i++)
         pass(bench, 60 * NS_PER_S);
     assert_int_equal(1, count_lines(bench, "error: new certificates cannot be used, the old ones"));
-    replace_certificate(bench, NULL);
+    replace_certificate(bench);
     pass(bench, 60 * NS_PER_S);
     assert_int_equal(1, count_lines(bench, "info: certificates read anew"));
     for (int i = 0; i < 3; i++)
