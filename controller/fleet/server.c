@@ -31,12 +31,9 @@ static void on_hub_due(void *context, struct mono now)
 static void on_strangers_due(void *context, struct mono now)
 {
     struct server *server = context;
-    struct mono due;
 
     repeats_tick(server->strangers, now);
-    due = repeats_deadline(server->strangers);
-    if (due.ns != INT64_MAX)
-        loop_timer_set(server->loop, &server->strangers_due, due);
+    server_settle_strangers(server);
 }
 
 static void on_certificates(void *context, struct mono now)
@@ -163,9 +160,8 @@ static void begin_to_serve(struct server *server, struct mono now)
 
     server->state = SERVER_SERVES;
     loop_timer_cancel(server->loop, &server->start);
-    log_line(LOG_LEVEL_INFO, "controller %s of %s: listens on %s (port %u), store %s",
-             identity->name, identity->trust_domain, server->config.listen,
-             channel_port(server->channel), server->config.store.path);
+    log_line(LOG_LEVEL_INFO, "controller %s of %s: listens on %s, store %s", identity->name,
+             identity->trust_domain, server->config.listen, server->config.store.path);
     tell_room(server);
     on_certificates(server, now);
     server_settle(server);
