@@ -24,8 +24,8 @@ struct channel_slot {
     bool announced, told;    /* up, and down, were called */
     bool stranger;           /* its handshake is not over */
     enum channel_end end;
-    size_t held;             /* bytes that wait, as the channel has counted them */
-    int fd;                  /* see channel_fd.h */
+    size_t held; /* bytes that wait, as the channel has counted them */
+    int fd;      /* see channel_fd.h */
     uint64_t ends;
     char address[ADDR_TEXT_SIZE]; /* before it is connected: what it connects to */
     struct channel_slot *next_by_number, *next_by_key, *next_in_queue;
