@@ -451,6 +451,25 @@ static void reload_takes_what_can_change_and_keeps_the_rest(void **state)
     assert_int_equal(STATUS_OK, server_result(bench->server, &fault));
 }
 
+static void a_new_limit_of_connections_holds_at_once(void **state)
+{
+    struct bench *bench = *state;
+    struct agent first, second;
+
+    start(bench);
+    connect_agent(bench, bench->authority, &first);
+    turn_until(bench->loop, NULL, &first.welcomes, 1);
+    write_config(bench, "127.0.0.1:0", "limits: {agents: 1}");
+    server_reload(bench->server, loop_now(bench->loop));
+    connect_agent(bench, bench->authority, &second);
+    turn_until(bench->loop, &second.down, NULL, 0);
+    assert_false(second.up);
+    assert_false(first.down);
+    assert_int_equal(1, count_lines(bench, "127.0.0.1: dropped: refused: 1 connections are"));
+    drop_agent(&second);
+    drop_agent(&first);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -465,6 +484,7 @@ int main(void)
         TEST(replaced_certificates_are_found_within_a_minute),
         TEST(the_end_of_a_certificate_is_told_once),
         TEST(reload_takes_what_can_change_and_keeps_the_rest),
+        TEST(a_new_limit_of_connections_holds_at_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
