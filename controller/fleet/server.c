@@ -31,12 +31,9 @@ static void on_hub_due(void *context, struct mono now)
 static void on_strangers_due(void *context, struct mono now)
 {
     struct server *server = context;
-    struct mono due;
 
     repeats_tick(server->strangers, now);
-    due = repeats_deadline(server->strangers);
-    if (due.ns != INT64_MAX)
-        loop_timer_set(server->loop, &server->strangers_due, due);
+    server_settle_strangers(server);
 }
 
 static void on_certificates(void *context, struct mono now)
@@ -145,15 +142,27 @@ static enum status try_start(struct server *server, struct mono now, struct faul
     return status;
 }
 
+/* An agent more is a descriptor more. */
+static void tell_room(const struct server *server)
+{
+    size_t room = channel_room(server->channel);
+
+    if (room < (size_t)server->config.limits.agents)
+        log_line(LOG_LEVEL_WARNING,
+                 "the limit of open files (RLIMIT_NOFILE, LimitNOFILE=) leaves room for %zu "
+                 "connections; limits.agents is %" PRId64,
+                 room, server->config.limits.agents);
+}
+
 static void begin_to_serve(struct server *server, struct mono now)
 {
     const struct identity *identity = tls_context_identity(server->tls);
 
     server->state = SERVER_SERVES;
     loop_timer_cancel(server->loop, &server->start);
-    log_line(LOG_LEVEL_INFO, "controller %s of %s: listens on %s (port %u), store %s",
-             identity->name, identity->trust_domain, server->config.listen,
-             channel_port(server->channel), server->config.store.path);
+    log_line(LOG_LEVEL_INFO, "controller %s of %s: listens on %s, store %s", identity->name,
+             identity->trust_domain, server->config.listen, server->config.store.path);
+    tell_room(server);
     on_certificates(server, now);
     server_settle(server);
     notify_ready(&server->notify, "serving");
@@ -226,6 +235,7 @@ static void take_config(struct server *server, struct controller_config_file *fr
     if (server->hub != NULL)
         hub_set_rules(server->hub, &hub_rules, loop_now(server->loop));
     log_line(LOG_LEVEL_INFO, "%s: read anew", server->path);
+    tell_room(server);
 }
 
 void server_reload(struct server *server, struct mono now)

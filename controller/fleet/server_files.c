@@ -60,7 +60,7 @@ void server_read_certificates(struct server *server)
 
 void server_look_at_certificates(struct server *server)
 {
-    if (tls_context_changed(server->tls))
+    if (server->told[0] != '\0' || tls_context_changed(server->tls))
         server_read_certificates(server);
     tell_ends(server);
 }

@@ -43,13 +43,16 @@ struct hub_rules server_hub_rules(const struct controller_config_file *config);
 /* After anything that the hub did or was told: sets its timer. */
 void server_settle(struct server *server);
 
+/* The same for what is to be said of strangers. */
+void server_settle_strangers(struct server *server);
+
 /* --- server_files.c: certificates --------------------------------------------------------------
  */
 
 /* New ones, if they can be used; else the old ones stay. */
 void server_read_certificates(struct server *server);
 
-/* The same when the files have changed; says when they will end soon. */
+/* The same when the files have changed, or could not be used; says when they will end soon. */
 void server_look_at_certificates(struct server *server);
 
 #endif

@@ -1,11 +1,8 @@
 /* Owns what the hub does to the world, and what the world tells it: connections, their frames,
  * time. Must not know what a message means. */
-#include <inttypes.h>
-#include <string.h>
 
 #include "controller/fleet/server_part.h"
 #include "proto/base/digest.h"
-#include "proto/base/log.h"
 
 #define DAY_S (24.0 * 3600)
 
@@ -17,6 +14,14 @@ void server_settle(struct server *server)
         loop_timer_cancel(server->loop, &server->hub_due);
     else
         loop_timer_set(server->loop, &server->hub_due, due);
+}
+
+void server_settle_strangers(struct server *server)
+{
+    struct mono due = repeats_deadline(server->strangers);
+
+    if (due.ns != INT64_MAX)
+        loop_timer_set(server->loop, &server->strangers_due, due);
 }
 
 /* --- what the channel tells --------------------------------------------------------------------
@@ -40,27 +45,18 @@ static void on_message(void *context, channel_peer peer, const void *bytes, size
 }
 
 /* The hub logs whom it knows; here it is whoever never came so far. */
-static void on_stranger_down(struct server *server, channel_peer peer, const char *reason)
-{
-    const char *address = channel_address(server->channel, peer);
-    struct mono due;
-
-    repeats_add(server->strangers, address, reason, loop_now(server->loop));
-    due = repeats_deadline(server->strangers);
-    if (due.ns != INT64_MAX)
-        loop_timer_set(server->loop, &server->strangers_due, due);
-}
-
 static void on_down(void *context, channel_peer peer, bool was_up, const char *reason)
 {
     struct server *server = context;
+    struct mono now = loop_now(server->loop);
 
-    if (!was_up) {
-        on_stranger_down(server, peer, reason);
-        return;
+    if (was_up) {
+        hub_down(server->hub, peer, reason, now);
+        server_settle(server);
+    } else {
+        repeats_add(server->strangers, channel_address(server->channel, peer), reason, now);
+        server_settle_strangers(server);
     }
-    hub_down(server->hub, peer, reason, loop_now(server->loop));
-    server_settle(server);
 }
 
 struct channel_events server_events(struct server *server)

@@ -93,6 +93,9 @@ void channel_close(struct channel *channel, channel_peer peer, const char *reaso
  * Borrowed until it is gone. */
 const char *channel_address(const struct channel *channel, channel_peer peer);
 
+/* How many connections the limit of open files leaves room for, up to a few more than peers_max. */
+size_t channel_room(const struct channel *channel);
+
 struct channel_counts channel_counts(const struct channel *channel);
 
 /* Connections now, strangers included. */

@@ -108,7 +108,8 @@ class Peer:
             context.load_cert_chain(certificate, key)
         context.set_alpn_protocols(["sonde/1"])
         self.read = b""
-        self.socket = context.wrap_socket(socket.create_connection(("127.0.0.1", port), 10))
+        with socket.create_connection(("127.0.0.1", port), 10) as raw:
+            self.socket = context.wrap_socket(raw)
 
     def send(self, message):
         body = msgpack.packb(message)
@@ -145,12 +146,20 @@ class Agent(Peer):
 
     def __init__(self, port, files):
         super().__init__(port, files)
+        try:
+            self.hello()
+        except BaseException:
+            self.close()
+            raise
+
+    def hello(self):
         self.send({"type": "hello", "protocol": 1, "version": "0.1.0", "instance": new_id(),
                    "os": "Linux", "os_release": "6.1", "arch": "x86_64",
                    "clock": {"sync": "unknown", "max_error_ns": None},
                    "spool": {"waiting": 0, "bytes": 0, "dropped": 0},
                    "addresses": ["127.0.0.1"], "sessions_max": 4})
-        assert self.receive("welcome")["protocol"] == 1
+        if self.receive("welcome") is None:
+            raise ConnectionError("no welcome")
 
     def result(self, name, body, kind="note"):
         self.send({"type": "result", "id": name, "kind": kind, "body": body})

@@ -11,6 +11,7 @@
 #include "controller/fleet/config.h"
 #include "proto/base/file.h"
 #include "proto/base/log.h"
+#include "proto/wire/limits.h"
 #include "proto/wire/record_yaml.h"
 
 static enum status load(const char *text, struct controller_config_file *out_config,

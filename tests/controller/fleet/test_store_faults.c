@@ -1,5 +1,5 @@
-/* What goes wrong around a store: other programs' locks, kill -9, a full disk, a long reader, files
- * that are not ours. Nothing of a batch is lost, and nothing is said to be stored that is not. */
+/* What goes wrong around a store: other programs' locks, kill -9, a full disk, a long reader.
+ * Nothing of a batch is lost, and nothing is said to be stored that is not. */
 #include <setjmp.h>
 #include <signal.h>
 #include <sqlite3.h>
@@ -15,7 +15,6 @@
 #include <cmocka.h>
 
 #include "proto/base/digest.h"
-#include "proto/base/file.h"
 #include "tests/controller/fleet/temp_store.h"
 
 static int setup(void **state)
@@ -383,110 +382,6 @@ static void the_wal_stays_short_and_is_cut_after_a_long_reader(void **state)
     assert_true(temp_size(temp, "-wal") <= 16 << 20);
 }
 
-/* --- files that are not ours ----------------------------------------------------------------- */
-
-static void read_file(const char *path, struct buf *out_bytes)
-{
-    struct fault fault;
-
-    buf_init(out_bytes, 1 << 24);
-    assert_int_equal(STATUS_OK, file_read(path, out_bytes, &fault));
-}
-
-static void expect_refused(struct temp_store *temp, enum status expected, const char *words)
-{
-    struct store *store;
-    struct fault fault = { "" };
-    struct buf before, after;
-
-    read_file(temp->path, &before);
-    assert_int_equal(expected, store_open(temp->path, &store, &fault));
-    if (strstr(fault.text, words) == NULL)
-        fail_msg("\"%s\" does not say \"%s\"", fault.text, words);
-    read_file(temp->path, &after);
-    assert_int_equal(before.length, after.length);
-    assert_memory_equal(before.data, after.data, before.length);
-    buf_done(&before);
-    buf_done(&after);
-}
-
-static void what_is_no_database_is_left_alone(void **state)
-{
-    static const char text[] = "# not a database, but long enough to be taken for one at first "
-                               "sight: a header has 100 bytes, and this line has more than that.\n";
-    struct temp_store *temp = *state;
-    struct fault fault;
-
-    assert_int_equal(STATUS_OK, file_write_whole(temp->path, text, sizeof text, &fault));
-    expect_refused(temp, STATUS_INVALID, "not a database");
-}
-
-static void another_program_s_database_is_left_alone(void **state)
-{
-    struct temp_store *temp = *state;
-
-    temp_sql(temp->path, "CREATE TABLE bookmarks (url TEXT)");
-    expect_refused(temp, STATUS_INVALID, "another program");
-    temp_sql(temp->path, "PRAGMA application_id = 1234; DROP TABLE bookmarks");
-    expect_refused(temp, STATUS_INVALID, "another program");
-    temp_sql(temp->path, "PRAGMA application_id = 0; PRAGMA user_version = 3");
-    expect_refused(temp, STATUS_INVALID, "another program");
-}
-
-/* Also when its last changes are still in its WAL: closing would bring them into the file. */
-static void another_program_s_wal_is_left_alone(void **state)
-{
-    struct temp_store *temp = *state;
-    sqlite3 *other = other_program(temp->path);
-    int64_t wal;
-
-    assert_int_equal(SQLITE_OK, sqlite3_exec(other, "PRAGMA journal_mode = WAL; CREATE TABLE t (x)",
-                                             NULL, NULL, NULL));
-    sqlite3_db_config(other, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-    sqlite3_close(other);
-    wal = temp_size(temp, "-wal");
-    assert_true(wal > 0);
-    expect_refused(temp, STATUS_INVALID, "another program");
-    assert_int_equal(wal, temp_size(temp, "-wal"));
-}
-
-static void a_later_version_is_left_alone(void **state)
-{
-    struct temp_store *temp = *state;
-
-    open_store(temp);
-    store_close(temp->store);
-    temp->store = NULL;
-    temp_sql(temp->path, "PRAGMA user_version = 99");
-    expect_refused(temp, STATUS_UNSUPPORTED, "version 99");
-}
-
-static void a_place_that_does_not_exist_is_named(void **state)
-{
-    struct temp_store *temp = *state;
-    struct store *store;
-    struct fault fault = { "" };
-
-    assert_int_equal(STATUS_NOT_FOUND, store_open("/nowhere/at/all", &store, &fault));
-    assert_non_null(strstr(fault.text, "/nowhere/at/all"));
-    fault.text[0] = '\0';
-    assert_true(store_open(temp->folder, &store, &fault) != STATUS_OK);
-    assert_non_null(strstr(fault.text, temp->folder));
-}
-
-/* What a killed first start leaves. */
-static void an_empty_file_becomes_a_store(void **state)
-{
-    struct temp_store *temp = *state;
-    struct fault fault;
-
-    assert_int_equal(STATUS_OK, file_write_whole(temp->path, "", 0, &fault));
-    open_store(temp);
-    add_many(temp->store, 0, 1, "");
-    assert_int_equal(1, temp_commit(temp->store));
-    assert_int_equal(1, temp_count(temp->path, "PRAGMA user_version"));
-}
-
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -498,12 +393,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_full_disk_loses_nothing, setup, unmount),
         TEST(writes_that_fail_lose_nothing),
         TEST(the_wal_stays_short_and_is_cut_after_a_long_reader),
-        TEST(what_is_no_database_is_left_alone),
-        TEST(another_program_s_database_is_left_alone),
-        TEST(another_program_s_wal_is_left_alone),
-        TEST(a_later_version_is_left_alone),
-        TEST(a_place_that_does_not_exist_is_named),
-        TEST(an_empty_file_becomes_a_store),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
