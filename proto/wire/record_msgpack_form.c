@@ -12,7 +12,7 @@
 #include "proto/wire/place.h"
 
 /* Up to this many keys of a map are compared each with each; more are sorted first. */
-enum { FEW_KEYS = 16, KEYS_AT_HAND = 64 };
+enum { FEW_KEYS = 16, KEYS_AT_HAND = 32 };
 
 enum kind { NUMBER, FLOAT, TEXT, BYTES, LIST, MAP, EXTENSION, RESERVED };
 
@@ -259,7 +259,7 @@ static void value_passed(struct walk *walk)
 static enum status pass_one(struct walk *walk)
 {
     struct level *level = top(walk);
-    struct head head;
+    struct head head = { 0 };
     enum status status = pass_head(walk, &head);
 
     if (status != STATUS_OK)
@@ -337,16 +337,11 @@ static enum status close_levels(struct walk *walk)
 
 enum status msgpack_check_form(const void *bytes, size_t length, struct fault *fault)
 {
-    struct walk walk;
+    struct walk walk = { .at = bytes, .key_capacity = KEYS_AT_HAND, .fault = fault };
     enum status status;
 
-    walk.at = bytes;
     walk.end = walk.at + length;
-    walk.depth = 0;
     walk.keys = walk.at_hand;
-    walk.key_count = 0;
-    walk.key_capacity = KEYS_AT_HAND;
-    walk.fault = fault;
     do {
         status = pass_one(&walk);
         if (status == STATUS_OK)
