@@ -35,18 +35,6 @@ fail()
     exit 1
 }
 
-# free_port FIRST: a TCP port that nobody listens on; the controller tells when that was wrong.
-free_port()
-{
-    port=$1
-    while "$programs/sonde" agents --controller "127.0.0.1:$port" --identity "$folder/operator" 2>&1 |
-        grep -qv 'refused'; do
-        port=$((port + 1))
-        [ "$port" -lt $(($1 + 50)) ] || fail 'no free port'
-    done
-    echo "$port"
-}
-
 # issue ROLE NAME [FLAG...]: a certificate into $folder/ROLE or, for agents, $folder/NAME.
 issue()
 {
@@ -62,12 +50,33 @@ files()
         "$folder/$1" "$folder/$1" "$2" "$folder/$1" "$2"
 }
 
+pause()
+{
+    perl -e 'select(undef, undef, undef, 0.1)' 2>/dev/null || sleep 1
+}
+
 start()
 {
     log=$1
     shift
     "$@" >"$folder/$log.log" 2>&1 &
     daemons="$daemons $!"
+}
+
+# start_controller: on $port; false when it ended instead of listening.
+start_controller()
+{
+    {
+        echo "listen: 127.0.0.1:$port"
+        files controller controller
+        printf 'store:\n  path: %s/sonde.sqlite\n' "$folder"
+    } >"$folder/controller.yaml"
+    start controller "$programs/sonde" serve --config "$folder/controller.yaml"
+    until grep -q listen "$folder/controller.log"; do
+        kill -0 $! 2>/dev/null || return 1
+        pause
+    done
+    kill -0 $! 2>/dev/null
 }
 
 # Macs have 127.0.0.1 alone, unless somebody gave lo0 more.
@@ -88,13 +97,12 @@ issue controller controller --ip 127.0.0.1
 issue operator demo
 for name in paris oslo rome; do issue agent "$name"; done
 
-port=$(free_port 7862)
-{
-    echo "listen: 127.0.0.1:$port"
-    files controller controller
-    printf 'store:\n  path: %s/sonde.sqlite\n' "$folder"
-} >"$folder/controller.yaml"
-start controller "$programs/sonde" serve --config "$folder/controller.yaml"
+# Another controller may have the usual port.
+port=7862
+until start_controller; do
+    port=$((port + 1))
+    [ $port -lt 7882 ] || fail 'the controller did not start'
+done
 
 host=1
 for name in paris oslo rome; do
@@ -113,7 +121,7 @@ tries=0
 until [ "$(sonde agents 2>/dev/null | grep -c ' connected ')" = 3 ]; do
     tries=$((tries + 1))
     [ $tries -lt 100 ] || fail 'the agents did not connect'
-    perl -e 'select(undef, undef, undef, 0.1)' 2>/dev/null || sleep 1
+    pause
 done
 sonde agents
 
