@@ -156,12 +156,18 @@ uint16_t end_listen(struct end *end)
 channel_peer end_connect(struct end *end, uint16_t port)
 {
     char address[32];
+
+    snprintf(address, sizeof address, "127.0.0.1:%u", port);
+    return end_connect_to(end, address);
+}
+
+channel_peer end_connect_to(struct end *end, const char *address)
+{
     struct channel_target target = { .address = address };
     unsigned before = end->ups + end->downs;
     channel_peer peer = 0;
     struct fault fault;
 
-    snprintf(address, sizeof address, "127.0.0.1:%u", port);
     assert_int_equal(channel_connect(end->channel, &target, &peer, &fault), STATUS_OK);
     assert_int_equal(end->ups + end->downs, before);
     assert_true(peer != 0);

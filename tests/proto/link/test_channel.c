@@ -167,6 +167,38 @@ static void many_connections_share_a_channel(void **state)
     end_done(&agents);
 }
 
+/* However ZeroMQ itself would write the address. */
+static void the_end_of_one_is_not_the_end_of_others(void **state)
+{
+    static const char *const hosts[] = { "127.0.0.1", "[::ffff:127.0.0.1]" };
+    enum { MANY = 20 };
+    struct lab *lab = *state;
+    uint16_t port;
+    int listener = raw_listen(&port);
+
+    for (unsigned host = 0; host < sizeof hosts / sizeof hosts[0]; host++) {
+        struct end agents;
+        char address[64];
+        int fds[MANY];
+
+        end_agent(&agents, lab, NULL);
+        snprintf(address, sizeof address, "%s:%u", hosts[host], port);
+        for (unsigned i = 0; i < MANY; i++) {
+            end_connect_to(&agents, address);
+            fds[i] = raw_accept(lab, listener);
+        }
+        lab_settle(lab, 50);
+        for (unsigned i = 0; i < MANY; i++) {
+            raw_reset(fds[i]);
+            lab_until(lab, &agents.downs, i + 1);
+            lab_settle(lab, 5);
+            assert_int_equal(agents.downs, i + 1);
+        }
+        end_done(&agents);
+    }
+    close(listener);
+}
+
 static void a_connection_that_is_refused_is_down_soon(void **state)
 {
     struct lab *lab = *state;
@@ -370,6 +402,7 @@ int main(void)
         cmocka_unit_test(frames_of_all_sizes_come_whole_and_in_order),
         cmocka_unit_test(five_hundred_connections_leave_nothing_behind),
         cmocka_unit_test(many_connections_share_a_channel),
+        cmocka_unit_test(the_end_of_one_is_not_the_end_of_others),
         cmocka_unit_test(a_connection_that_is_refused_is_down_soon),
         cmocka_unit_test(nobody_answers_for_ever),
         cmocka_unit_test(a_controller_that_vanishes_is_noticed_without_a_notice),
