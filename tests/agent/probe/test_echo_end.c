@@ -288,57 +288,76 @@ static void answers_each_datagram_once(void **state)
     hand_free(hand);
 }
 
-/* Each of them is sent between two good ones, and only those are answered. */
-static void answers_nothing_that_is_not_of_its_phase(void **state)
+/* Cut and altered, byte by byte; returns how many that were. */
+static int64_t send_damaged(struct hand *hand, uint32_t sequence)
 {
-    struct end_order order = ends_order(300);
-    struct hand *hand = hand_new(&order);
-    struct session other;
-    struct digest_key old;
-    int64_t foreign = 0;
-    uint32_t next = 0;
+    int64_t sent = 0;
 
-    (void)state;
-    agree(hand);
-    ends_echo_phase(hand->ends, PHASE_MEASURE);
-    ask(hand, next++);
-    stage_send(hand->fd, hand->bytes, 300); /* its reply, sent back */
-    foreign++;
-    for (size_t cut = 0; cut < 300; cut += 23, foreign++) {
-        make_request(hand, &hand->session, next);
+    for (size_t cut = 0; cut < 300; cut += 23, sent++) {
+        make_request(hand, &hand->session, sequence);
         stage_send(hand->fd, hand->bytes, cut);
     }
-    for (size_t at = 0; at < STAMP_AUTHENTICATED_SIZE; at++, foreign++) { /* altered */
-        make_request(hand, &hand->session, next);
+    for (size_t at = 0; at < STAMP_AUTHENTICATED_SIZE; at++, sent++) {
+        make_request(hand, &hand->session, sequence);
         hand->bytes[at] ^= 1;
         stage_send(hand->fd, hand->bytes, 300);
     }
-    for (int part = 0; part < PART_MEASURE; part++, foreign++) { /* of another phase */
-        session_init(&other, (uint16_t)(order.ssid + part), 300, &hand->session.ground);
-        stage_send(hand->fd, hand->bytes, make_request(hand, &other, next));
+    return sent;
+}
+
+static void send_as(struct hand *hand, const struct session *session, uint32_t sequence)
+{
+    stage_send(hand->fd, hand->bytes, make_request(hand, session, sequence));
+}
+
+/* Of other phases, of an old session's key, without authentication, a byte longer. */
+static int64_t send_strange(struct hand *hand, uint32_t sequence)
+{
+    const uint16_t first = hand->ends->order.ssid;
+    struct session other;
+    struct digest_key old;
+
+    for (int part = 0; part < PART_MEASURE; part++) {
+        session_init(&other, (uint16_t)(first + part), 300, &hand->session.ground);
+        send_as(hand, &other, sequence);
     }
     digest_key_init(&old, "an old session's", 16);
     other = hand->session;
     other.ground.format.key = &old;
-    stage_send(hand->fd, hand->bytes, make_request(hand, &other, next));
+    send_as(hand, &other, sequence);
     other = hand->session;
     other.ground.format = (struct stamp_format){ STAMP_PLAIN, NULL };
     other.head = stamp_head_size(STAMP_PLAIN, 300);
-    stage_send(hand->fd, hand->bytes, make_request(hand, &other, next));
+    send_as(hand, &other, sequence);
     session_init(&other, hand->session.ssid, 301, &hand->session.ground);
-    stage_send(hand->fd, hand->bytes, make_request(hand, &other, next));
-    foreign += 3;
-    for (size_t at = STAMP_AUTHENTICATED_SIZE; at < 300; at += 47) { /* damaged padding */
-        make_request(hand, &hand->session, next);
+    send_as(hand, &other, sequence);
+    return PART_MEASURE + 3;
+}
+
+/* Everything is sent between two good ones, and only those are answered. */
+static void answers_nothing_that_is_not_of_its_phase(void **state)
+{
+    struct end_order order = ends_order(300);
+    struct hand *hand = hand_new(&order);
+    int64_t foreign, corrupt = 0;
+
+    (void)state;
+    agree(hand);
+    ends_echo_phase(hand->ends, PHASE_MEASURE);
+    ask(hand, 0);
+    stage_send(hand->fd, hand->bytes, 300); /* its reply, sent back */
+    foreign = 1 + send_damaged(hand, 1) + send_strange(hand, 1);
+    for (size_t at = STAMP_AUTHENTICATED_SIZE; at < 300; at += 47, corrupt++) { /* padding */
+        make_request(hand, &hand->session, 1);
         hand->bytes[at] ^= 1;
         stage_send(hand->fd, hand->bytes, 300);
     }
-    ask(hand, next++);
+    ask(hand, 1);
     ends_still(hand->ends);
     assert_silent(hand->fd);
     assert_int_equal(hand->ends->echoed.forward.received, 2);
     assert_int_equal(hand->ends->echoed.forward.foreign, foreign);
-    assert_int_equal(hand->ends->echoed.forward.corrupt, 5 - 1);
+    assert_int_equal(hand->ends->echoed.forward.corrupt, corrupt);
     assert_int_equal(hand->ends->echoed.reverse.attempted, 2);
     hand_free(hand);
 }
