@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/agent.h"
+#include "agent/allocator.h"
 #include "agent/host/machine.h"
 #include "proto/base/standard.h"
 #include "proto/base/text.h"
@@ -156,6 +157,7 @@ static enum exit_code serve(const char *path)
 
     if (code != EXIT_DONE)
         return code;
+    allocator_keep_little();
     (void)machine_descriptors_left(); /* as many as it may have */
     status = loop_new(&loop, &fault);
     if (status == STATUS_OK) {
