@@ -65,7 +65,7 @@ lint()
 
 gcc_build()
 {
-    ./run build gcc -DCMAKE_C_COMPILER=gcc && tests gcc -LE netns
+    ./run build gcc -DCMAKE_C_COMPILER=gcc && tests gcc -LE "netns|lab"
 }
 
 clang_build()
@@ -78,7 +78,7 @@ sanitized()
     ./run build asan -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=RelWithDebInfo \
         -DSONDE_SANITIZE=address,undefined &&
         ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1 \
-            UBSAN_OPTIONS=print_stacktrace=1 tests asan -LE netns
+            UBSAN_OPTIONS=print_stacktrace=1 tests asan -LE "netns|lab"
 }
 
 threads()
@@ -128,11 +128,11 @@ documents()
 
 namespaces()
 {
-    tests gcc -L netns
+    tests gcc -L 'netns|lab'
 }
 
 if [ "$(uname)" = Darwin ]; then
-    step 'build and tests' eval './run build cc && tests cc -LE netns'
+    step 'build and tests' eval './run build cc && tests cc -LE "netns|lab"'
     step 'address and undefined behaviour' eval \
         './run build asan -DSONDE_SANITIZE=address,undefined && tests asan -L unit'
     skip 'lints, gcc, threads, macOS cross-build, documents, namespaces' 'they run on Linux'

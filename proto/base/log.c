@@ -12,7 +12,7 @@
 
 enum { LINE_SIZE = 1024 };
 
-static const char *const level_names[] = {
+const char *const log_level_words[] = {
     [LOG_LEVEL_ERROR] = "error",
     [LOG_LEVEL_WARNING] = "warning",
     [LOG_LEVEL_INFO] = "info",
@@ -23,7 +23,7 @@ static const char *const level_names[] = {
 static void write_stderr(void *context, enum log_level level, const char *line)
 {
     (void)context;
-    fprintf(stderr, "sonde: %s: %s\n", level_names[level], line);
+    fprintf(stderr, "sonde: %s: %s\n", log_level_words[level], line);
 }
 
 static struct {

@@ -314,6 +314,7 @@ struct message_case_done {
 enum run_outcome { RUN_COMPLETE, RUN_STOPPED, RUN_FAILED, RUN_OUTCOME_COUNT };
 extern const char *const run_outcome_names[]; /* "complete", "stopped", "failed" */
 
+extern const struct record agent_row_record;
 extern const struct record case_row_record;
 
 struct message_run_done {

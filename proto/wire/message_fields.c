@@ -241,7 +241,7 @@ static const struct field agent_row_fields[] = {
     TEXT_OR_NULL(struct agent_row, duplicate_address, "where the last of them came from"),
     WORDS(struct agent_row, addresses, LIMIT_ADDRESSES, "its global addresses"),
 };
-static const struct record agent_row_record = RECORD(agent_row, agent_row_fields);
+const struct record agent_row_record = RECORD(agent_row, agent_row_fields);
 
 static const struct field case_row_fields[] = {
     COUNT(struct case_row, row, "its number in the store"),

@@ -59,10 +59,13 @@ static void where(size_t line, const struct place *place, char out_text[VALUE_WH
     char *to = out_text + used;
 
     for (const char *from = place->text + (place->length != 0); *from != '\0'; from++) {
-        if (*from == '~')
-            *to++ = *++from == '1' ? '/' : '~';
-        else
-            *to++ = *from == '/' ? '.' : *from;
+        char letter = *from;
+
+        if (letter == '/')
+            letter = '.';
+        else if (letter == '~' && *++from == '1')
+            letter = '/';
+        *to++ = letter;
     }
     *to = '\0';
 }

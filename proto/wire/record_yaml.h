@@ -1,4 +1,4 @@
-/* Records as YAML: configuration files. libyaml is used in record_yaml*.c only. */
+/* Records as YAML: configuration files. libyaml is used in record_from_yaml.c only. */
 #ifndef SONDE_WIRE_RECORD_YAML_H
 #define SONDE_WIRE_RECORD_YAML_H
 

@@ -249,7 +249,7 @@ static void a_damaged_file_is_said_so(void **state)
     assert_int_equal(fseek(file, 8 * 4096, SEEK_SET), 0);
     assert_int_equal(fwrite(junk, 1, sizeof junk, file), sizeof junk);
     assert_int_equal(fclose(file), 0);
-    assert_refused(place, STATUS_CORRUPT, "is damaged");
+    assert_refused(place, STATUS_CORRUPT, "is damaged (its pages");
 
     assert_int_equal(truncate(place->path, 4096), 0);
     assert_refused(place, STATUS_CORRUPT, "is damaged");

@@ -43,7 +43,8 @@ MESSAGES = [
         "type": "list_results", "request": 7, "run": None, "from": "a", "to": None, "status": 2,
         "since": None, "until": None, "limit": 1000, "before": None}),
     ("controller", "operator", {
-        "type": "part", "request": 7, "offset": 0, "total": 5, "data": b"{}\0\xff\n", "last": True}),
+        "type": "part", "request": 7, "offset": 0, "total": 5, "data": b"{}\0\xff\n",
+        "last": True}),
 ]
 
 
