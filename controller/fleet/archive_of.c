@@ -12,7 +12,7 @@
 #include "proto/wire/record_msgpack.h"
 #include "source_hash.h"
 
-/* --- the reports of a case ------------------------------------------------------------------- */
+/* --- the reports of a case ------------------------------------------------------------------ */
 
 void case_reports_done(struct case_reports *reports)
 {
@@ -117,7 +117,7 @@ void archive_of_case(const struct run_entry *entry, const struct case_result *re
     out_row->rtt_p99_ns = result->rtt_ns.p99;
 }
 
-/* --- a run ----------------------------------------------------------------------------------- */
+/* --- a run ---------------------------------------------------------------------------------- */
 
 /* An archive while it is made. */
 struct making {

@@ -34,9 +34,16 @@ struct hub_rules {
 
 struct hub;
 
-/* `store` is borrowed. Remembers its agents; ends orphaned runs. */
-enum status hub_new(const struct hub_rules *rules, const struct hub_port *port, struct store *store,
-                    struct mono now, struct hub **out_hub, struct fault *fault) must_check;
+/* What it is made from: rules and port are copied, the store is borrowed for its life. */
+struct hub_setup {
+    const struct hub_rules *rules;
+    const struct hub_port *port;
+    struct store *store;
+};
+
+/* Remembers the store's agents; ends orphaned runs. */
+enum status hub_new(const struct hub_setup *setup, struct mono now, struct hub **out_hub,
+                    struct fault *fault) must_check;
 void hub_free(struct hub *hub);
 
 /* A connection is up, with what its certificate says. */

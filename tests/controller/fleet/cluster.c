@@ -23,15 +23,15 @@ uint32_t cluster_random(struct cluster *cluster)
     return cluster->seed >> 8;
 }
 
-/* --- events --------------------------------------------------------------------------------------
- */
+/* --- events --------------------------------------------------------------------------------- */
 
 static bool before(const struct event *a, const struct event *b)
 {
     return a->at.ns < b->at.ns || (a->at.ns == b->at.ns && a->order < b->order);
 }
 
-struct event *cluster_event(struct cluster *cluster, int kind, uint64_t peer, int64_t delay_ns)
+struct event *cluster_event(struct cluster *cluster, enum event_kind kind, uint64_t peer,
+                            int64_t delay_ns)
 {
     struct event *event = calloc(1, sizeof *event), **link = &cluster->events;
 
@@ -72,8 +72,7 @@ const char *cluster_log(struct cluster *cluster)
     return cluster->log;
 }
 
-/* --- connections ---------------------------------------------------------------------------------
- */
+/* --- connections ---------------------------------------------------------------------------- */
 
 static struct client *client_of(struct cluster *cluster, uint64_t peer)
 {
@@ -166,8 +165,7 @@ static struct wall port_wall(void *context)
     return (struct wall){ cluster->wall.ns + cluster->now.ns };
 }
 
-/* --- what happens
- * --------------------------------------------------------------------------------- */
+/* --- what happens --------------------------------------------------------------------------- */
 
 static void to_hub(struct cluster *cluster, const struct event *event)
 {
@@ -296,8 +294,7 @@ void cluster_run(struct cluster *cluster, int64_t ns)
     cluster->now = end;
 }
 
-/* --- life
- * ----------------------------------------------------------------------------------------- */
+/* --- life ----------------------------------------------------------------------------------- */
 
 static void quiet(void *context, enum log_level level, const char *line)
 {
@@ -314,17 +311,18 @@ void cluster_start_hub(struct cluster *cluster)
                                    .close = port_close,
                                    .random = port_random,
                                    .wall = port_wall };
+    const struct hub_setup setup = { &cluster->rules, &port, cluster->store.store };
     struct fault fault = { "" };
 
     assert_null(cluster->hub);
-    if (hub_new(&cluster->rules, &port, cluster->store.store, cluster->now, &cluster->hub,
-                &fault) != STATUS_OK)
+    if (hub_new(&setup, cluster->now, &cluster->hub, &fault) != STATUS_OK)
         fail_msg("%s", fault.text);
 }
 
 struct cluster *cluster_new(size_t agents)
 {
     struct cluster *cluster = calloc(1, sizeof *cluster);
+    const char *seed = getenv("SONDE_SEED");
     const struct admission_config config = { .max_payload = 65507,
                                              .max_seconds = 3600,
                                              .max_sessions = 8,
@@ -341,7 +339,9 @@ struct cluster *cluster_new(size_t agents)
     assert_non_null(cluster->log);
     cluster->now.ns = 7;
     cluster->wall.ns = INT64_C(1796064250) * NS_PER_S;
-    cluster->seed = 20261130;
+    cluster->seed = seed != NULL ? (uint32_t)strtoul(seed, NULL, 10) : 20261130;
+    if (seed != NULL)
+        print_message("seed %u\n", cluster->seed);
     cluster->next_peer = 1;
     cluster->rules.runs_max = 20;
     temp_store_make(&cluster->store);
@@ -383,8 +383,7 @@ void cluster_free(struct cluster *cluster)
     log_to(NULL, NULL, LOG_LEVEL_INFO);
 }
 
-/* --- operators
- * ------------------------------------------------------------------------------------ */
+/* --- operators ------------------------------------------------------------------------------ */
 
 uint64_t cluster_operator(struct cluster *cluster, const char *name)
 {
@@ -437,8 +436,7 @@ void cluster_say(struct cluster *cluster, size_t agent, const void *message)
     cluster_to_hub(cluster, cluster->agents[agent].peer, message);
 }
 
-/* --- faults
- * --------------------------------------------------------------------------------------- */
+/* --- faults --------------------------------------------------------------------------------- */
 
 void cluster_cut(struct cluster *cluster, size_t agent)
 {

@@ -11,12 +11,14 @@ enum { CLUSTER_AGENTS = 4, CLUSTER_CONNECTIONS = 512, CLUSTER_LOG = 1 << 18 };
 
 #define CLUSTER_DELAY_NS NS_PER_MS /* of every message */
 
+enum event_kind { EVENT_TO_HUB, EVENT_TO_CLIENT, EVENT_TASK, EVENT_DOWN, EVENT_CONNECT };
+
 /* Bytes or a moment that something waits for. */
 struct event {
     struct event *next;
     struct mono at;
     uint64_t order; /* of what is due at once, the first made is the first done */
-    enum { EVENT_TO_HUB, EVENT_TO_CLIENT, EVENT_TASK, EVENT_DOWN, EVENT_CONNECT } kind;
+    enum event_kind kind;
     uint64_t peer;           /* connection; of an EVENT_TASK its agent's number */
     char session[UUID_SIZE]; /* of a task */
     struct buf bytes;
@@ -114,10 +116,10 @@ int64_t cluster_query(struct cluster *cluster, const char *sql);
 /* Results in an agent's spool that are not yet forgotten. */
 size_t cluster_spooled(const struct cluster *cluster, size_t agent);
 
-/* --- between cluster.c and cluster_agent.c -----------------------------------------------------
- */
+/* --- between cluster.c and cluster_agent.c -------------------------------------------------- */
 
-struct event *cluster_event(struct cluster *cluster, int kind, uint64_t peer, int64_t delay_ns);
+struct event *cluster_event(struct cluster *cluster, enum event_kind kind, uint64_t peer,
+                            int64_t delay_ns);
 void cluster_note(struct cluster *cluster, const char *who, const char *way, const void *message);
 uint32_t cluster_random(struct cluster *cluster);
 bool cluster_to_hub(struct cluster *cluster, uint64_t peer, const void *message);

@@ -14,8 +14,7 @@
 #include "tests/controller/fleet/cluster.h"
 #include "tests/controller/fleet/make_report.h"
 
-/* --- tasks -------------------------------------------------------------------------------------
- */
+/* --- tasks ---------------------------------------------------------------------------------- */
 
 static struct message_open *find_task(struct cluster_agent *agent, const char *session)
 {
@@ -151,8 +150,7 @@ void agent_task_event(struct cluster_agent *agent, const struct event *event)
     message_done(&message);
 }
 
-/* --- the spool ----------------------------------------------------------------------------------
- */
+/* --- the spool ------------------------------------------------------------------------------ */
 
 static enum status port_put(void *context, const struct message_result *result, struct fault *fault)
 {
@@ -244,8 +242,7 @@ void cluster_resend(struct cluster *cluster, size_t agent)
         sessions_connected(from->sessions, cluster->now);
 }
 
-/* --- its life ------------------------------------------------------------------------------------
- */
+/* --- its life ------------------------------------------------------------------------------- */
 
 static enum status port_send(void *context, const void *message)
 {

@@ -37,17 +37,17 @@ static const struct message_run_done *run_done_of(struct cluster *cluster, uint6
     return &message->run_done;
 }
 
-/* --- runs ----------------------------------------------------------------------------------------
- */
+/* --- runs ----------------------------------------------------------------------------------- */
 
 static void one_case_message_by_message(void **state)
 {
     struct cluster *cluster = cluster_new(2);
     uint64_t peer = cluster_operator(cluster, "ann");
     const char *log;
-    char lines[8192] = "";
+    struct buf lines;
 
     (void)state;
+    buf_init(&lines, 8192);
     cluster_log(cluster);
     cluster_ask(cluster, peer, "a", "b", 1);
     cluster_run(cluster, CASE_NS);
@@ -57,7 +57,7 @@ static void one_case_message_by_message(void **state)
         size_t length = strcspn(log, "\n") + 1;
 
         if (strncmp(log, "ann <", 5) != 0)
-            strncat(lines, log, length);
+            buf_append(&lines, log, length);
         log += length;
     }
     assert_string_equal("ann > run\n"
@@ -69,7 +69,8 @@ static void one_case_message_by_message(void **state)
                         "a < close\nb < close\n"
                         "a > closed\na > result\nb > closed\nb > result\n"
                         "a < committed\nb < committed\n",
-                        lines);
+                        buf_peek(&lines));
+    buf_done(&lines);
     cluster_free(cluster);
 }
 
@@ -209,8 +210,7 @@ static void an_agent_that_does_not_answer_costs_its_deadlines(void **state)
     cluster_free(cluster);
 }
 
-/* --- faults
- * ---------------------------------------------------------------------------------------- */
+/* --- faults --------------------------------------------------------------------------------- */
 
 /* Cuts, kills or restarts at this moment of a run; a while later everybody is free again, another
  * run works, and no result is lost or there twice. */
@@ -316,7 +316,6 @@ static void random_faults_lose_nothing(void **state)
     struct cluster *cluster = cluster_new(4);
 
     (void)state;
-    print_message("seed %u\n", cluster->seed);
     for (int i = 0; i < 60; i++) {
         size_t agent = cluster_random(cluster) % 4;
         uint32_t chance = cluster_random(cluster) % 6;
@@ -347,8 +346,7 @@ static void random_faults_lose_nothing(void **state)
     cluster_free(cluster);
 }
 
-/* --- results
- * ---------------------------------------------------------------------------------------- */
+/* --- results -------------------------------------------------------------------------------- */
 
 static void results_of_any_size_are_stored_in_order(void **state)
 {

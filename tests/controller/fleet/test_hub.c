@@ -34,8 +34,7 @@ static void expect_error(struct cluster *cluster, uint64_t peer, const char *wor
     assert_int_equal(1, message->error.request);
 }
 
-/* --- agents
- * ---------------------------------------------------------------------------------------- */
+/* --- agents --------------------------------------------------------------------------------- */
 
 static void what_is_no_message_of_an_agent_closes_it(void **state)
 {
@@ -88,8 +87,7 @@ static void nothing_is_taken_before_hello(void **state)
     cluster_free(cluster);
 }
 
-/* --- asking for a run
- * -------------------------------------------------------------------------------- */
+/* --- asking for a run ----------------------------------------------------------------------- */
 
 static struct message_run order(const char *from, const char *to)
 {
@@ -210,8 +208,7 @@ static void paced_runs_share_their_hosts(void **state)
     cluster_free(cluster);
 }
 
-/* --- what is stored
- * ------------------------------------------------------------------------------------ */
+/* --- what is stored ------------------------------------------------------------------------- */
 
 static void a_strangers_report_is_kept_and_not_joined(void **state)
 {
@@ -321,9 +318,7 @@ static void agents_are_listed_by_name_in_parts(void **state)
     cluster_free(cluster);
 }
 
-/* --- show
- * ------------------------------------------------------------------------------------------------
- */
+/* --- show ----------------------------------------------------------------------------------- */
 
 static void show(struct cluster *cluster, uint64_t peer, const char *run)
 {
@@ -410,9 +405,7 @@ static void a_slow_operator_holds_a_mebibyte(void **state)
     cluster_free(cluster);
 }
 
-/* --- time
- * --------------------------------------------------------------------------------------------------
- */
+/* --- time ----------------------------------------------------------------------------------- */
 
 static void what_is_old_goes(void **state)
 {
