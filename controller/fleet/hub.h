@@ -3,8 +3,14 @@
  * a whole cluster in one process on virtual time.
  *
  * Results are collected and committed together: at most HUB_COMMIT_NS after the first, or when the
- * batch is full. Acknowledgements follow the commit. A case is joined as soon as both its reports
- * are stored, whether its run still lives or not.
+ * batch is full. A case is joined as soon as both its reports are stored, whether its run still
+ * lives or not. Acknowledgements follow the commit and the joins that come of it, so that whoever
+ * is killed in between is sent the reports again. While the store cannot commit, no more is taken
+ * in than one batch holds; agents whose results were not taken are sent away once it can, and send
+ * everything again.
+ *
+ * Runs wait for their hosts in the order of their coming; closed loops have both to themselves. All
+ * progress of a run goes to the operator who asked for it while that connection lives.
  */
 #ifndef SONDE_FLEET_HUB_H
 #define SONDE_FLEET_HUB_H
