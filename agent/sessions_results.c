@@ -72,15 +72,6 @@ static struct held *take_oldest(struct results *results)
     return held;
 }
 
-void results_free(struct results *results)
-{
-    if (results == NULL)
-        return;
-    while (results->oldest != NULL)
-        held_free(take_oldest(results));
-    free(results);
-}
-
 static void retry_later(struct results *results, struct mono now)
 {
     struct mono at = mono_after(now, SESSIONS_RETRY_NS);
@@ -203,6 +194,19 @@ static void drop(struct results *results, const char *id, const char *why)
 {
     results->dropped++;
     log_line(LOG_LEVEL_ERROR, "result %s is lost: %s", id, why);
+}
+
+void results_free(struct results *results)
+{
+    if (results == NULL)
+        return;
+    while (results->oldest != NULL) {
+        struct held *held = take_oldest(results);
+
+        drop(results, held->result.id, "this agent ends before the spool could take it");
+        held_free(held);
+    }
+    free(results);
 }
 
 static void drop_oldest(struct results *results, const char *why)

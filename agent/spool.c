@@ -61,7 +61,7 @@ static enum status make_room(struct spool *spool, struct spool_report *out_total
 /* Ends the transaction that a change has begun: room is made, then all of it holds or nothing. */
 static enum status finish(struct spool *spool, enum status status, struct fault *fault)
 {
-    struct spool_report totals;
+    struct spool_report totals = { .waiting = 0 };
 
     if (status == STATUS_OK)
         status = make_room(spool, &totals, fault);

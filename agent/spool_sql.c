@@ -83,15 +83,20 @@ static enum status status_of_code(struct sqlite3 *database, int code)
     }
 }
 
+static enum status damaged(const struct spool_sql *sql, const char *how, struct fault *fault)
+{
+    return fault_set(fault, STATUS_CORRUPT,
+                     "spool %s: is damaged (%s); stop sonde-agent and move it away, a new one will "
+                     "be made",
+                     sql->path, how);
+}
+
 static enum status failed(const struct spool_sql *sql, int code, struct fault *fault)
 {
     enum status status = status_of_code(sql->database, code);
 
     if (status == STATUS_CORRUPT)
-        return fault_set(fault, status,
-                         "spool %s: is damaged (%s); stop sonde-agent and move it away, a new one "
-                         "will be made",
-                         sql->path, sqlite3_errmsg(sql->database));
+        return damaged(sql, sqlite3_errmsg(sql->database), fault);
     if (status == STATUS_AGAIN)
         return fault_set(fault, status, "spool %s: somebody else has locked it", sql->path);
     return fault_set(fault, status, "spool %s: %s", sql->path, sqlite3_errmsg(sql->database));
@@ -246,7 +251,7 @@ static enum status check_tables(struct spool_sql *sql, struct fault *fault)
     if (status == STATUS_OK)
         status = number(sql, "SELECT quick_check = 'ok' FROM pragma_quick_check(1)", &good, fault);
     if (status == STATUS_OK && good != 1)
-        status = failed(sql, SQLITE_CORRUPT, fault);
+        status = damaged(sql, "its pages contradict each other", fault);
     return status;
 }
 

@@ -10,7 +10,6 @@
 
 #include "agent/task_end.h"
 #include "agent/task_report.h"
-#include "proto/base/log.h"
 #include "proto/base/memory.h"
 #include "proto/base/text.h"
 
@@ -166,21 +165,18 @@ static void told(struct work *work, const union message *message)
     }
 }
 
-/* Takes one message; STATUS_AGAIN when there is none within the time. */
+/* Takes one message; STATUS_AGAIN when there is none within the time, STATUS_NOT_FOUND when nobody
+ * is there any more to tell it anything. */
 static enum status take(struct work *work, int64_t timeout_ns, union message *out_message)
 {
     const struct message_way way = { .from = ROLE_CONTROLLER, .to = ROLE_AGENT };
-    struct fault fault;
     struct buf bytes;
     enum status status;
 
     buf_init(&bytes, OPEN_MESSAGE_CAP);
     status = mailbox_take(work->task->mailbox, timeout_ns, &bytes);
-    if (status == STATUS_OK) {
-        status = message_get(bytes.data, bytes.length, way, out_message, &fault);
-        if (status != STATUS_OK)
-            log_line(LOG_LEVEL_DEBUG, "a task was told nonsense: %s", fault.text);
-    }
+    if (status == STATUS_OK)
+        status = message_get(bytes.data, bytes.length, way, out_message, NULL);
     buf_done(&bytes);
     return status;
 }
@@ -193,7 +189,8 @@ static void look(struct work *work)
 
     while ((status = take(work, 0, &message)) != STATUS_AGAIN) {
         if (status != STATUS_OK) {
-            fail(work, "what it was told cannot be read");
+            fail(work, status == STATUS_NOT_FOUND ? "this agent has gone"
+                                                  : "what it was told cannot be read");
             return;
         }
         told(work, &message);
@@ -316,10 +313,12 @@ static bool is_patient(const struct work *work)
 static bool take_open(struct work *work)
 {
     union message message;
+    enum status status = STATUS_OK;
 
-    while (!stopped(work) && is_patient(work)) {
-        if (take(work, SLICE_NS, &message) != STATUS_OK)
-            continue; /* take has waited */
+    while (!stopped(work) && is_patient(work) && status != STATUS_NOT_FOUND) {
+        status = take(work, SLICE_NS, &message);
+        if (status != STATUS_OK)
+            continue;
         if (message.type == MESSAGE_OPEN) {
             work->open = message.open;
             return true;

@@ -2,8 +2,8 @@
  * not know mailboxes or threads. */
 #include "agent/task_end.h"
 
+#include <assert.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,15 +15,12 @@ struct task_end {
     const struct admission *admission;
 };
 
+/* Admission has looked at all of it but what only a task knows. */
 static enum status order_of(const struct message_open *open, struct end_order *out_order,
                             struct fault *fault)
 {
-    if (open->key.length != sizeof out_order->key)
-        return fault_set(fault, STATUS_INVALID, "a key has %d bytes, this has %zu",
-                         SESSION_KEY_SIZE, open->key.length);
-    if (open->ssid < 1 || open->ssid > UINT16_MAX - (PART_COUNT - 1))
-        return fault_set(fault, STATUS_RANGE, "ssid allows 1 to %d, %lld was given",
-                         UINT16_MAX - (PART_COUNT - 1), (long long)open->ssid);
+    assert(open->key.length == sizeof out_order->key);
+    assert(open->ssid > 0 && open->ssid <= UINT16_MAX - (PART_COUNT - 1));
     if (!(open->idle_s <= TASK_IDLE_S))
         return fault_set(fault, STATUS_RANGE,
                          "between hosts idle_s allows %g seconds, %g were asked for", TASK_IDLE_S,
@@ -43,11 +40,6 @@ static enum status new_sender(const struct message_open *open, const struct end_
 
     if (status != STATUS_OK)
         return status;
-    if (addr_family(&target) != order->params.common.family)
-        return fault_set(fault, STATUS_INVALID, "target %s is not %s", open->target,
-                         family_name(order->params.common.family));
-    if (addr_port(&target) == 0)
-        return fault_set(fault, STATUS_INVALID, "target %s has no port", open->target);
     return sender_end_new(order, &target, out_sender, fault);
 }
 
@@ -68,14 +60,9 @@ static enum status new_echo(struct task_end *end, const struct end_order *order,
         .may_guest = may_guest,
         .context = end,
     };
-    char text[ADDR_TEXT_SIZE];
-    enum status status;
+    enum status status =
+        addr_parse_host(v6 ? config->bind_ipv6 : config->bind_ipv4, &place.bind_to, fault);
 
-    if (v6)
-        snprintf(text, sizeof text, "[%s]:0", config->bind_ipv6);
-    else
-        snprintf(text, sizeof text, "%s:0", config->bind_ipv4);
-    status = addr_parse(text, &place.bind_to, fault);
     if (status != STATUS_OK)
         return status;
     return echo_end_new(order, &place, &end->echo, fault);

@@ -7,8 +7,8 @@
 
 struct task_end;
 
-/* Opens the sockets and listens to the idle interval; nothing is sent. STATUS_INVALID and
- * STATUS_RANGE for an order that makes no sense. The surroundings are borrowed. */
+/* Opens the sockets and listens to the idle interval; nothing is sent. The order has been admitted.
+ * STATUS_RANGE when its idle interval is too long. The surroundings are borrowed. */
 enum status task_end_new(const struct message_open *open,
                          const struct task_surroundings *surroundings, struct task_end **out_end,
                          struct fault *fault) must_check;

@@ -151,6 +151,12 @@ enum status hub_new(const struct hub_setup *setup, struct mono now, struct hub *
     return STATUS_OK;
 }
 
+void hub_set_rules(struct hub *hub, const struct hub_rules *rules, struct mono now)
+{
+    hub->rules = *rules;
+    hub->retain_at.ns = rules->keep_s > 0 ? now.ns : INT64_MAX;
+}
+
 void hub_free(struct hub *hub)
 {
     struct connection *connection;

@@ -52,6 +52,9 @@ enum status hub_new(const struct hub_setup *setup, struct mono now, struct hub *
                     struct fault *fault) must_check;
 void hub_free(struct hub *hub);
 
+/* From now on; what runs already goes on. */
+void hub_set_rules(struct hub *hub, const struct hub_rules *rules, struct mono now);
+
 /* A connection is up, with what its certificate says. */
 void hub_up(struct hub *hub, uint64_t peer, const struct identity *identity, const char *address,
             struct mono now);

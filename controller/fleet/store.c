@@ -64,9 +64,9 @@ enum status store_open(const char *path, struct store **out_store, struct fault 
     batch_init(&store->batch);
     status = make_file(path, fault);
     if (status == STATUS_OK)
-        status = lock_out_others(path, &store->lock, fault);
-    if (status == STATUS_OK)
         status = query_open(path, store, fault);
+    if (status == STATUS_OK)
+        status = lock_out_others(path, &store->lock, fault);
     if (status == STATUS_OK)
         status = store_migrate(store, fault);
     if (status == STATUS_OK)

@@ -2,11 +2,6 @@
 #include "controller/fleet/store_query.h"
 #include "proto/wire/record_msgpack.h"
 
-static const struct record *agent_record(void)
-{
-    return record_field(message_kinds[MESSAGE_AGENTS].record, "agents", NULL)->record;
-}
-
 static enum status replace(struct store *store, const char *name, struct wall now,
                            const struct buf *body, struct fault *fault)
 {
@@ -42,7 +37,7 @@ enum status store_agent(struct store *store, const struct agent_row *row, struct
     enum status status;
 
     buf_init(&body, ROW_BODY_MAX);
-    status = record_to_msgpack(agent_record(), row, &body);
+    status = record_to_msgpack(&agent_row_record, row, &body);
     if (status == STATUS_OK)
         status = replace_soon(store, row, now, &body, fault);
     buf_done(&body);
@@ -62,13 +57,13 @@ enum status store_agents(struct store *store, struct wall now, store_agent_fn *e
         size_t length;
         const void *body = query_peek_bytes(&query, 1, &length);
 
-        if (record_from_msgpack(agent_record(), body, length, &row, fault) != STATUS_OK) {
+        if (record_from_msgpack(&agent_row_record, body, length, &row, fault) != STATUS_OK) {
             status = STATUS_CORRUPT;
             break;
         }
         /* The wall clock may have been set back since. */
         each(context, &row, seen_ns < now.ns ? now.ns - seen_ns : 0);
-        record_done(agent_record(), &row);
+        record_done(&agent_row_record, &row);
     }
     ended = query_end(&query, fault);
     return status != STATUS_OK ? status : ended;

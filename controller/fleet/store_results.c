@@ -28,8 +28,8 @@ static const struct record report_place_record = RECORD(report_place, report_pla
 /* Beside each struct store_id of a batch. */
 struct batch_row {
     struct wall stored;
-    size_t offset, length;     /* of its body */
-    struct report_place place; /* run "": it is no report */
+    size_t offset, length; /* of its body */
+    enum end_role role;    /* of a report */
 };
 
 void batch_init(struct batch *batch)
@@ -65,6 +65,7 @@ enum status store_add(struct store *store, const char *agent, const struct messa
                       struct wall now)
 {
     struct batch *batch = &store->batch;
+    struct report_place place;
     struct store_id *id;
     struct batch_row *row;
 
@@ -73,17 +74,18 @@ enum status store_add(struct store *store, const char *agent, const struct messa
     if (batch->ids.count >= BATCH_RESULTS ||
         result->body.length > BATCH_BYTES - batch->bodies.length)
         return STATUS_AGAIN;
+    find_place(result, &place);
     id = list_append_sized(&batch->ids, sizeof *id);
     text_copy(id->agent, sizeof id->agent, agent);
     text_copy(id->id, sizeof id->id, result->id);
     text_copy(id->kind, sizeof id->kind, result->kind);
+    text_copy(id->run, sizeof id->run, place.run);
+    id->index = place.index;
     row = list_append_sized(&batch->rows, sizeof *row);
     row->stored = now;
     row->offset = batch->bodies.length;
     row->length = result->body.length;
-    find_place(result, &row->place);
-    text_copy(id->run, sizeof id->run, row->place.run);
-    id->index = row->place.index;
+    row->role = place.role;
     buf_append(&batch->bodies, result->body.data, result->body.length);
     return STATUS_OK;
 }
@@ -103,10 +105,10 @@ static enum status insert(struct store *store, struct store_id *id, const struct
     query_text(&query, 2, id->agent);
     query_text(&query, 3, id->kind);
     query_int(&query, 4, row->stored.ns);
-    if (row->place.run[0] != '\0') {
-        query_text(&query, 5, row->place.run);
-        query_int(&query, 6, row->place.index);
-        query_int(&query, 7, row->place.role);
+    if (id->run[0] != '\0') {
+        query_text(&query, 5, id->run);
+        query_int(&query, 6, id->index);
+        query_int(&query, 7, row->role);
     }
     query_bytes(&query, 8, buf_peek(&store->batch.bodies) + row->offset, row->length);
     status = query_run(&query, fault);

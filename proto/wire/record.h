@@ -1,8 +1,9 @@
 /* A struct described once.
  *
- * One table per struct says each field's name, type, range and meaning; from it come the JSON form
- * (record_json.h), the JSON Schema, command-line flags (controller/command) and
- * every error text. So a field's name is written once, at its struct.
+ * One table per struct says each field's name, type, range and meaning; from it come the JSON,
+ * msgpack and YAML forms (record_json.h, record_msgpack.h, record_yaml.h), the JSON Schema, the
+ * pages of the protocol, command-line flags (controller/command) and every error text. So a field's
+ * name is written once, at its struct.
  *
  * Absent values: an integer is NONE_INT, a real is NAN, a text is "", a record's `present` member
  * is false; each is null outside and allowed only where the field is FIELD_NULLABLE.

@@ -1,4 +1,4 @@
-/* What was said to be put is there exactly once, whatever happens to disk, file and process. */
+/* Results come back in order, once each; too many drop the oldest; files of others are refused. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,141 +9,11 @@
 
 #include <cmocka.h>
 
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#include <sqlite3.h>
-
-#include "agent/spool.h"
-#include "tests/agent/faulty_disk.h"
-
-enum { MIB = 1 << 20, SMALL = 1000 };
-
-/* A folder of its own for each test. */
-struct place {
-    char folder[64], path[128];
-    struct spool *spool;
-};
-
-static int make_place(void **state)
-{
-    struct place *place = calloc(1, sizeof *place);
-
-    assert_non_null(place);
-    snprintf(place->folder, sizeof place->folder, "/tmp/test-spool-XXXXXX");
-    assert_non_null(mkdtemp(place->folder));
-    snprintf(place->path, sizeof place->path, "%s/spool.sqlite", place->folder);
-    *state = place;
-    return 0;
-}
-
-static int remove_place(void **state)
-{
-    static const char *const endings[] = { "", "-wal", "-shm", "-journal" };
-    struct place *place = *state;
-    char path[160];
-
-    faulty_disk_heal();
-    spool_close(place->spool);
-    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
-        snprintf(path, sizeof path, "%s%s", place->path, endings[i]);
-        unlink(path);
-    }
-    assert_int_equal(rmdir(place->folder), 0);
-    free(place);
-    return 0;
-}
-
-static void open_spool(struct place *place, int64_t max_bytes)
-{
-    struct fault fault = { "" };
-
-    if (spool_open(place->path, max_bytes, &place->spool, &fault) != STATUS_OK)
-        fail_msg("%s", fault.text);
-}
-
-static void close_spool(struct place *place)
-{
-    spool_close(place->spool);
-    place->spool = NULL;
-}
-
-static enum status put(struct spool *spool, unsigned number, size_t length, struct fault *fault)
-{
-    struct message_result result = { .type = MESSAGE_RESULT, .kind = "report" };
-    enum status status;
-
-    snprintf(result.id, sizeof result.id, "%036u", number);
-    result.body.data = malloc(length + 1);
-    assert_non_null(result.body.data);
-    memset(result.body.data, (int)(number & 0xff), length);
-    result.body.length = length;
-    status = spool_put(spool, &result, fault);
-    free(result.body.data);
-    return status;
-}
-
-static void must_put(struct place *place, unsigned number, size_t length)
-{
-    struct fault fault = { "" };
-
-    if (put(place->spool, number, length, &fault) != STATUS_OK)
-        fail_msg("%u: %s", number, fault.text);
-}
-
-/* The next one behind *place, which must be whole; false at the end. */
-static bool next(struct spool *spool, int64_t *place, unsigned *out_number, size_t *out_length)
-{
-    struct message_result result;
-    struct fault fault = { "" };
-    enum status status;
-
-    message_init(&result, MESSAGE_RESULT);
-    status = spool_next(spool, *place, &result, place, &fault);
-    if (status == STATUS_NOT_FOUND)
-        return false;
-    if (status != STATUS_OK)
-        fail_msg("%s", fault.text);
-    assert_string_equal(result.kind, "report");
-    *out_number = (unsigned)strtoul(result.id, NULL, 10);
-    *out_length = result.body.length;
-    for (size_t i = 0; i < result.body.length; i++)
-        assert_int_equal(result.body.data[i], *out_number & 0xff);
-    message_done(&result);
-    return true;
-}
-
-static void assert_holds(struct place *place, unsigned first, unsigned last, size_t length)
-{
-    struct spool_report report;
-    size_t found_length;
-    unsigned found;
-    int64_t at = 0;
-
-    for (unsigned number = first; number <= last; number++) {
-        assert_true(next(place->spool, &at, &found, &found_length));
-        assert_int_equal(found, number);
-        assert_int_equal(found_length, length);
-    }
-    assert_false(next(place->spool, &at, &found, &found_length));
-    spool_report(place->spool, &report);
-    assert_int_equal(report.waiting, last + 1 - first);
-    assert_int_equal(report.bytes, (last + 1 - first) * length);
-}
-
-static void assert_dropped(struct place *place, int64_t dropped)
-{
-    struct spool_report report;
-
-    spool_report(place->spool, &report);
-    assert_int_equal(report.dropped, dropped);
-}
+#include "tests/agent/spool_place.h"
 
 static void forget(struct place *place, const unsigned *numbers, size_t count)
 {
@@ -158,29 +28,6 @@ static void forget(struct place *place, const unsigned *numbers, size_t count)
     }
     if (spool_forget(place->spool, &list, &fault) != STATUS_OK)
         fail_msg("%s", fault.text);
-}
-
-/* Runs SQL on the file as somebody else. */
-static void as_somebody_else(const struct place *place, const char *text)
-{
-    sqlite3 *database;
-
-    assert_int_equal(sqlite3_open(place->path, &database), SQLITE_OK);
-    if (sqlite3_exec(database, text, NULL, NULL, NULL) != SQLITE_OK)
-        fail_msg("%s: %s", text, sqlite3_errmsg(database));
-    assert_int_equal(sqlite3_close(database), SQLITE_OK);
-}
-
-/* Opening must fail so, with these words. */
-static void assert_refused(struct place *place, enum status expected, const char *said)
-{
-    struct fault fault = { "" };
-    enum status status = spool_open(place->path, MIB, &place->spool, &fault);
-
-    assert_null(place->spool);
-    if (status != expected || strstr(fault.text, said) == NULL ||
-        strstr(fault.text, place->path) == NULL)
-        fail_msg("%s (%s)", fault.text, status_text(status));
 }
 
 /* --- order, repeats, totals --- */
@@ -303,83 +150,16 @@ static void a_result_above_the_whole_spool_drops_nothing(void **state)
     assert_dropped(place, 1);
 }
 
-/* --- the disk and other processes --- */
-
-static void a_full_disk_is_said_and_drops_nothing(void **state)
+/* Opening must fail so, with these words. */
+static void assert_refused(struct place *place, enum status expected, const char *said)
 {
-    struct place *place = *state;
     struct fault fault = { "" };
+    enum status status = spool_open(place->path, MIB, &place->spool, &fault);
 
-    open_spool(place, 10 * SMALL);
-    for (unsigned i = 1; i <= 10; i++)
-        must_put(place, i, SMALL);
-    faulty_disk_fail(0, SQLITE_FULL);
-    assert_int_equal(put(place->spool, 11, SMALL, &fault), STATUS_NO_SPACE);
-    assert_non_null(strstr(fault.text, place->path));
-    faulty_disk_heal();
-    assert_holds(place, 1, 10, SMALL);
-    assert_dropped(place, 0);
-    must_put(place, 11, SMALL);
-    assert_holds(place, 2, 11, SMALL);
-    assert_dropped(place, 1);
-}
-
-/* Each write and sync of a change fails in turn: it is said, all or nothing has happened, and
- * later the same change succeeds. */
-static void any_failing_write_is_said_and_changes_nothing(void **state)
-{
-    static const int codes[] = { SQLITE_FULL, SQLITE_IOERR_WRITE, SQLITE_IOERR_FSYNC };
-    struct place *place = *state;
-    unsigned number = 10;
-
-    open_spool(place, 10 * 5 * SMALL);
-    for (unsigned i = 1; i <= 10; i++)
-        must_put(place, i, 5 * SMALL);
-    for (size_t kind = 0; kind < sizeof codes / sizeof codes[0]; kind++) {
-        unsigned after = 0, failures = 0;
-        enum status status;
-
-        do {
-            struct fault fault = { "" };
-
-            faulty_disk_fail(after++, codes[kind]);
-            status = put(place->spool, number + 1, 5 * SMALL, &fault);
-            faulty_disk_heal();
-            if (status != STATUS_OK) {
-                failures++;
-                assert_int_equal(status, kind == 0 ? STATUS_NO_SPACE : STATUS_IO);
-                assert_holds(place, number - 9, number, 5 * SMALL);
-                assert_dropped(place, number - 10);
-            }
-        } while (status != STATUS_OK);
-        number++;
-        assert_true(failures > 0);
-        assert_holds(place, number - 9, number, 5 * SMALL);
-        assert_dropped(place, number - 10);
-    }
-}
-
-static void a_locked_file_is_for_later(void **state)
-{
-    struct place *place = *state;
-    struct timespec start, end;
-    struct fault fault = { "" };
-    sqlite3 *other;
-
-    open_spool(place, MIB);
-    must_put(place, 1, SMALL);
-    assert_int_equal(sqlite3_open(place->path, &other), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
-    clock_gettime(CLOCK_MONOTONIC, &start);
-    assert_int_equal(put(place->spool, 2, SMALL, &fault), STATUS_AGAIN);
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    assert_true(end.tv_sec - start.tv_sec < 3); /* it waits for 50 ms; machines may be slow */
-    assert_non_null(strstr(fault.text, "locked"));
-    assert_holds(place, 1, 1, SMALL); /* reading is not held up */
-    assert_int_equal(sqlite3_exec(other, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
-    must_put(place, 2, SMALL);
-    assert_int_equal(sqlite3_close(other), SQLITE_OK);
-    assert_holds(place, 1, 2, SMALL);
+    assert_null(place->spool);
+    if (status != expected || strstr(fault.text, said) == NULL ||
+        strstr(fault.text, place->path) == NULL)
+        fail_msg("%s (%s)", fault.text, status_text(status));
 }
 
 /* --- files that are none of ours --- */
@@ -469,7 +249,7 @@ static void a_damaged_file_is_said_so(void **state)
     assert_int_equal(fseek(file, 8 * 4096, SEEK_SET), 0);
     assert_int_equal(fwrite(junk, 1, sizeof junk, file), sizeof junk);
     assert_int_equal(fclose(file), 0);
-    assert_refused(place, STATUS_CORRUPT, "is damaged");
+    assert_refused(place, STATUS_CORRUPT, "is damaged (its pages");
 
     assert_int_equal(truncate(place->path, 4096), 0);
     assert_refused(place, STATUS_CORRUPT, "is damaged");
@@ -506,76 +286,6 @@ static void an_interrupted_making_is_made_again(void **state)
     assert_holds(place, 1, 1, SMALL);
 }
 
-/* --- killed --- */
-
-/* Puts results for ever, saying each number on `said` once it is durable. */
-static void put_until_killed(const struct place *place, unsigned first, int said)
-{
-    struct spool *spool;
-
-    if (spool_open(place->path, 20 * SMALL, &spool, NULL) != STATUS_OK)
-        _exit(1);
-    for (unsigned number = first;; number++) {
-        if (put(spool, number, SMALL, NULL) != STATUS_OK ||
-            write(said, &number, sizeof number) != sizeof number)
-            _exit(1);
-    }
-}
-
-/* Everything up to `said` was put, of which the oldest were dropped; the next may be there too. */
-static unsigned check_after_kill(struct place *place, unsigned said)
-{
-    struct spool_report report;
-    unsigned number = 0, last = 0;
-    int64_t at = 0, waiting = 0;
-    size_t length;
-
-    open_spool(place, 20 * SMALL);
-    spool_report(place->spool, &report);
-    while (next(place->spool, &at, &number, &length)) {
-        if (waiting++ > 0)
-            assert_int_equal(number, last + 1);
-        last = number;
-    }
-    assert_int_equal(report.waiting, waiting);
-    assert_int_equal(report.bytes, waiting * SMALL);
-    assert_int_equal(report.waiting + report.dropped, last);
-    assert_in_range(last, said, said + 1);
-    close_spool(place);
-    return last;
-}
-
-static void killed_at_any_moment_nothing_is_lost_or_there_twice(void **state)
-{
-    struct place *place = *state;
-    unsigned seed = (unsigned)getpid(), last = 0;
-
-    print_message("seed %u\n", seed);
-    srandom(seed);
-    for (int round = 0; round < 25; round++) {
-        struct timespec pause = { .tv_nsec = random() % 30000000 };
-        unsigned said = last, number;
-        int ends[2], how;
-        pid_t child;
-
-        assert_int_equal(pipe(ends), 0);
-        child = fork();
-        assert_true(child >= 0);
-        if (child == 0)
-            put_until_killed(place, last + 1, ends[1]);
-        close(ends[1]);
-        nanosleep(&pause, NULL);
-        kill(child, SIGKILL);
-        assert_int_equal(waitpid(child, &how, 0), child);
-        assert_true(WIFSIGNALED(how));
-        while (read(ends[0], &number, sizeof number) == sizeof number)
-            said = number;
-        close(ends[0]);
-        last = check_after_kill(place, said);
-    }
-    assert_true(last > 25);
-}
-
 #define HERE(TEST) cmocka_unit_test_setup_teardown(TEST, make_place, remove_place)
 
 int main(void)
@@ -588,18 +298,13 @@ int main(void)
         HERE(a_place_is_never_used_twice),
         HERE(the_oldest_are_dropped_and_counted_in_the_file),
         HERE(a_result_above_the_whole_spool_drops_nothing),
-        HERE(a_full_disk_is_said_and_drops_nothing),
-        HERE(any_failing_write_is_said_and_changes_nothing),
-        HERE(a_locked_file_is_for_later),
         HERE(a_foreign_file_is_refused_and_not_touched),
         HERE(a_missing_folder_is_named_and_not_made),
         HERE(a_newer_form_is_refused),
         HERE(a_damaged_file_is_said_so),
         HERE(rows_that_are_no_results_are_damage),
         HERE(an_interrupted_making_is_made_again),
-        HERE(killed_at_any_moment_nothing_is_lost_or_there_twice),
     };
 
-    faulty_disk_install();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,7 +22,7 @@ ALLOWED = {
                            "proto/link", "proto/wire", "proto/base"],
     "controller/web": ["controller/report", "controller/fleet", "agent/probe", "agent/host",
                        "proto/link", "proto/wire", "proto/base"],
-    "controller": ["controller/command"],
+    "controller": ["controller/command", "proto/base"],
     "certs": ["proto/link", "proto/wire", "proto/base"],
 }
 

@@ -83,8 +83,10 @@ static void a_commit_names_what_was_added_in_its_order(void **state)
     assert_string_equal("three", items[0].id);
     assert_string_equal("note", items[0].kind);
     assert_true(items[0].fresh);
+    assert_string_equal("", items[0].run);
     assert_string_equal("one", items[1].id);
     assert_string_equal("report", items[1].kind);
+    assert_string_equal("", items[1].run); /* no report, whatever it says it is */
     assert_true(items[1].fresh);
     assert_string_equal("three", items[2].id);
     assert_false(items[2].fresh);
@@ -248,6 +250,21 @@ static void reports_are_found_by_their_case(void **state)
     assert_string_equal("of the next case", ids[END_ECHO]);
 }
 
+static void a_commit_names_the_case_of_a_report(void **state)
+{
+    struct place place = { .run = "abcd", .index = 7, .role = END_ECHO };
+    struct list ids = { NULL, 0 };
+    const struct store_id *id;
+    struct fault fault;
+
+    add_report(store_of(state), "b", "report", &place);
+    assert_int_equal(STATUS_OK, store_commit(store_of(state), &ids, &fault));
+    id = ids.items;
+    assert_string_equal("abcd", id->run);
+    assert_int_equal(7, id->index);
+    store_ids_done(&ids);
+}
+
 /* An agent that was not asked, or says it has the other end, or says it a second time. */
 static void nobody_reports_for_somebody_else(void **state)
 {
@@ -298,6 +315,7 @@ int main(void)
         TEST(a_batch_is_full_by_count),
         TEST(a_batch_is_full_by_bytes),
         TEST(reports_are_found_by_their_case),
+        TEST(a_commit_names_the_case_of_a_report),
         TEST(nobody_reports_for_somebody_else),
         TEST(what_is_no_report_is_stored_all_the_same),
     };
