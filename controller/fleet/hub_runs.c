@@ -10,8 +10,7 @@
 
 enum { SSID_RUNS = 65532 / 4, PROGRESS_PENDING = 256 << 10 };
 
-/* --- watchers ------------------------------------------------------------------------------------
- */
+/* --- watchers ------------------------------------------------------------------------------- */
 
 static void tell_watchers(const struct hub_run *run, const void *message)
 {
@@ -37,8 +36,7 @@ void hub_case_done(struct hub *hub, const struct case_row *row, bool joined)
         measure_joined(run->measure, row->index, hub->now);
 }
 
-/* --- the world of a measure ----------------------------------------------------------------------
- */
+/* --- the world of a measure ----------------------------------------------------------------- */
 
 static bool port_send(void *context, enum end_role role, const void *message)
 {
@@ -101,8 +99,7 @@ static void port_over(void *context, enum run_outcome outcome, const char *reaso
     end_run(context, outcome, reason);
 }
 
-/* --- the queue -----------------------------------------------------------------------------------
- */
+/* --- the queue ------------------------------------------------------------------------------ */
 
 static bool share_a_host(const struct run_entry *a, const struct run_entry *b)
 {
@@ -218,8 +215,7 @@ void hub_work_runs(struct hub *hub)
     }
 }
 
-/* --- coming and going ----------------------------------------------------------------------------
- */
+/* --- coming and going ----------------------------------------------------------------------- */
 
 struct hub_run *hub_find_run(const struct hub *hub, const char *run)
 {
@@ -290,8 +286,7 @@ void hub_stop_run(struct hub *hub, struct hub_run *run, const char *reason)
         measure_stop(run->measure, reason, hub->now);
 }
 
-/* --- agents --------------------------------------------------------------------------------------
- */
+/* --- agents --------------------------------------------------------------------------------- */
 
 /* Which end of the run this agent is; END_COUNT: none. */
 static enum end_role role_of(const struct hub_run *run, const char *name)
@@ -327,8 +322,7 @@ void hub_agent_away(struct hub *hub, const char *name, const char *reason)
     }
 }
 
-/* --- time ----------------------------------------------------------------------------------------
- */
+/* --- time ----------------------------------------------------------------------------------- */
 
 void hub_tick_runs(struct hub *hub)
 {

@@ -66,7 +66,7 @@ static void join_leg(const struct leg *sending, const struct leg *receiving, str
                              .foreign = receiving->foreign };
 }
 
-/* --- hosts ----------------------------------------------------------------------------------- */
+/* --- hosts ---------------------------------------------------------------------------------- */
 
 /* The length of the address in "10.9.1.1:7900", "[fd00::1]:7900". */
 static size_t host_length(const char *endpoint)
@@ -139,7 +139,7 @@ static enum status settle(const struct half_phase *sender, const struct half_pha
     return STATUS_OK;
 }
 
-/* --- phases ---------------------------------------------------------------------------------- */
+/* --- phases --------------------------------------------------------------------------------- */
 
 static enum status check_echoes(const struct phase *phase, struct fault *fault)
 {
@@ -239,7 +239,7 @@ static void join_rtt(const struct report *sender, struct rtt *out_rtt)
                sizeof *buckets);
 }
 
-/* --- the case -------------------------------------------------------------------------------- */
+/* --- the case ------------------------------------------------------------------------------- */
 
 /* Are they of one case, and is there one of each end? */
 static enum status check_pair(const struct report *sender, const struct report *echo,
