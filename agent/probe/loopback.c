@@ -225,20 +225,9 @@ static enum status settle(const struct sample *before, const struct sample *afte
         &leg_fault);
     if (status != STATUS_OK)
         return fault_set(fault, status, "reverse leg: %s", leg_fault.text);
-    phase->lost_echoes =
-        phase->forward.lost + phase->reverse.lost + refused_total(&phase->reverse.refused);
+    phase->lost_echoes = phase_lost_echoes(phase);
     *(struct counters *)list_append_sized(&phase->counters, sizeof delta) = delta;
     return STATUS_OK;
-}
-
-static bool phase_passed(const struct phase *phase)
-{
-    const struct leg *forward = &phase->forward;
-    const struct leg *reverse = &phase->reverse;
-
-    return phase->lost_echoes == 0 && refused_total(&forward->refused) == 0 &&
-           refused_total(&reverse->refused) == 0 && forward->corrupt == 0 &&
-           reverse->corrupt == 0 && forward->late == 0 && reverse->late == 0;
 }
 
 static enum status run_threads(struct trial *trial, const struct session *session, double seconds,

@@ -8,11 +8,13 @@
  *            first frame (every server sends a ping at once) ends it. The same deadline.
  * UP         frames flow. A ping is sent when nothing else was for PEER_PING_NS; nothing heard for
  *            PEER_IDLE_NS ends it. So does the end of either side's certificate.
- * CLOSING    bye and close_notify are on their way; at most PEER_CLOSING_NS.
+ * CLOSING    bye and close_notify, or an alert, are on their way; when all was sent and the other
+ *            side has ended too it is over, at most after PEER_CLOSING_NS.
  * DOWN       for good, with a reason.
  *
  * A frame is a length of 4 bytes (big endian, 1 to LIMIT_FRAME) and that many bytes. ping and bye
- * (proto/wire/message.h) are sent and taken here.
+ * (proto/wire/message.h) are sent and taken here; they are known by their type as the first key, in
+ * its shortest form, as message_put writes it.
  */
 #ifndef SONDE_LINK_PEER_H
 #define SONDE_LINK_PEER_H
@@ -56,8 +58,9 @@ void peer_tick(struct peer *peer, struct mono now);
 /* When peer_tick is next due. */
 struct mono peer_deadline(const struct peer *peer);
 
-/* The next frame that has come, borrowed until the next call on this peer; false when none is
- * whole. Only in UP and CLOSING. */
+/* The next frame that has come, borrowed until peer_next_frame, peer_input or peer_free is called;
+ * false when none is whole. Take all after each peer_input: what came before the other side's bye
+ * or end is still given out in CLOSING, and a frame of a wrong length is found here. */
 bool peer_next_frame(struct peer *peer, const uint8_t **out_bytes, size_t *out_length);
 
 /* Queues one frame. STATUS_TOO_LARGE: above LIMIT_FRAME, or the other side does not read and the
@@ -74,7 +77,7 @@ void peer_close(struct peer *peer, const char *reason, struct mono now);
 
 enum peer_state peer_state(const struct peer *peer);
 
-/* Who it is; known from UP on (server: from the end of the handshake). Borrowed. */
+/* Who it is; known from UP on (server: from the end of the handshake), NULL before. Borrowed. */
 const struct identity *peer_identity(const struct peer *peer);
 
 /* Why it is DOWN or CLOSING, for people; "" before. What the other side said stands behind "the

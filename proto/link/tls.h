@@ -12,9 +12,10 @@ enum tls_side { TLS_CLIENT, TLS_SERVER };
 struct tls;
 
 /* `server_name` (client): sent as SNI and, when `check_name`, demanded among the certificate's DNS
- * or IP names; NULL for none. The context may be freed afterwards. */
+ * or IP names; NULL for none. Certificates are judged by `now`. The context may be freed
+ * afterwards. A first tls_input without bytes begins the handshake. */
 struct tls *tls_new(const struct tls_context *context, enum tls_side side, const char *server_name,
-                    bool check_name);
+                    bool check_name, struct wall now);
 void tls_free(struct tls *tls);
 
 /* Takes bytes from the network and goes on as far as they reach. Decrypted bytes are appended to

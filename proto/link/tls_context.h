@@ -39,4 +39,7 @@ struct wall tls_context_crl_expires(const struct tls_context *context);
 /* True when a file's time, size or inode is not what was read. */
 bool tls_context_changed(const struct tls_context *context);
 
+/* Its SSL_CTX, for proto/link. */
+void *tls_context_ssl(const struct tls_context *context);
+
 #endif

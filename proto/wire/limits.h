@@ -34,6 +34,7 @@ enum {
     LIMIT_FLEET = 20000,                   /* agents that a controller knows */
     LIMIT_ROWS = 1000,                     /* rows of one answer to an operator */
     LIMIT_CONFIG_BYTES = 1 << 20,          /* a configuration file */
+    LIMIT_PEM_BYTES = 16 << 20,            /* a file of certificates, a key or a CRL */
     LIMIT_RULES = 256                      /* entries of a list in a configuration file */
 };
 

@@ -118,7 +118,7 @@ static void done_list(const struct field *field, struct list *list)
     *list = (struct list){ 0 };
 }
 
-static void done_field(const struct field *field, void *object)
+void field_done(const struct field *field, void *object)
 {
     void *at = member(field, object);
 
@@ -139,7 +139,7 @@ void record_done(const struct record *record, void *object)
     if (object == NULL)
         return;
     for (size_t i = 0; i < record->count; i++)
-        done_field(&record->fields[i], object);
+        field_done(&record->fields[i], object);
     record_init(record, object);
 }
 
@@ -150,6 +150,16 @@ static void names_text(const struct field *field, char *out_text, size_t size)
     for (size_t i = 0; i < field->name_count && used > 0 && (size_t)used < size; i++)
         used += snprintf(out_text + used, size - (size_t)used, "%s%s", i == 0 ? "" : ", ",
                          field->names[i]);
+}
+
+static void bytes_text(const struct field *field, char *out_text, size_t size)
+{
+    if (field->min == 0)
+        snprintf(out_text, size, "at most %zu bytes", field->size);
+    else if ((size_t)field->min == field->size)
+        snprintf(out_text, size, "%zu bytes", field->size);
+    else
+        snprintf(out_text, size, "%lld to %zu bytes", (long long)field->min, field->size);
 }
 
 void field_allowed_as(const struct field *field, enum field_type type, char *out_text, size_t size)
@@ -194,7 +204,7 @@ void field_allowed_as(const struct field *field, enum field_type type, char *out
         snprintf(out_text, size, "a list");
         break;
     case FIELD_BYTES:
-        snprintf(out_text, size, "at most %zu bytes", field->size);
+        bytes_text(field, out_text, size);
         break;
     }
 }

@@ -97,7 +97,9 @@ static bool next(const struct value *object, struct value_entry *entry)
     return true;
 }
 
-static const struct value_form msgpack_form = { look, find, element, next };
+static const struct value_form msgpack_form = {
+    .look = look, .find = find, .element = element, .next = next
+};
 
 static enum status decode(const void *bytes, size_t length, struct msgpack_tree *out_tree,
                           struct fault *fault)

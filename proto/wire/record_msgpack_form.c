@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/base/memory.h"
 #include "proto/base/octets.h"
 #include "proto/base/utf8.h"
 #include "proto/wire/limits.h"
@@ -215,17 +216,15 @@ static enum status pass_bytes(struct walk *walk, const struct head *head)
 
 static void keep_key(struct walk *walk, struct key key)
 {
-    if (walk->key_count == walk->key_capacity) {
-        size_t capacity = walk->key_capacity * 2;
-        struct key *old = walk->keys == walk->at_hand ? NULL : walk->keys;
-        struct key *keys = realloc(old, capacity * sizeof *keys);
+    struct key *more;
 
-        if (keys == NULL)
-            abort();
-        if (old == NULL)
-            memcpy(keys, walk->at_hand, sizeof walk->at_hand);
-        walk->keys = keys;
-        walk->key_capacity = capacity;
+    if (walk->key_count == walk->key_capacity) {
+        more = memory_new(walk->key_capacity * 2, sizeof *more);
+        memcpy(more, walk->keys, walk->key_count * sizeof *more);
+        if (walk->keys != walk->at_hand)
+            free(walk->keys);
+        walk->keys = more;
+        walk->key_capacity *= 2;
     }
     walk->keys[walk->key_count++] = key;
 }
@@ -338,10 +337,11 @@ static enum status close_levels(struct walk *walk)
 
 enum status msgpack_check_form(const void *bytes, size_t length, struct fault *fault)
 {
+    static const uint8_t nothing[1];
     struct walk walk;
     enum status status;
 
-    walk.at = bytes;
+    walk.at = length > 0 ? bytes : nothing; /* no bytes may stand nowhere: NULL */
     walk.end = walk.at + length;
     walk.depth = 0;
     walk.keys = walk.at_hand;
