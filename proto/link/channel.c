@@ -37,14 +37,13 @@ static void on_queue(void *context, struct mono now)
     channel_leave(channel);
 }
 
-static void address_of(const struct channel_piece *piece, struct channel_slot *slot)
+static const char *address_of(const struct channel_piece *piece)
 {
     const char *address = piece->address;
 
     if (strncmp(address, "::ffff:", 7) == 0 && strchr(address, '.') != NULL)
         address += 7; /* an IPv4 address as an IPv6 socket sees it */
-    if (address[0] != '\0')
-        text_copy(slot->address, sizeof slot->address, address);
+    return address;
 }
 
 static void connected(struct channel *channel, struct channel_slot *slot,
@@ -53,7 +52,8 @@ static void connected(struct channel *channel, struct channel_slot *slot,
     slot->connected = true;
     slot->fd = piece->fd;
     slot->ends = channel_fd_ends(piece->fd);
-    address_of(piece, slot);
+    if (address_of(piece)[0] != '\0')
+        text_copy(slot->address, sizeof slot->address, address_of(piece));
     channel_later(channel, slot);
 }
 
@@ -98,7 +98,9 @@ static void accept_stranger(struct channel *channel, const struct channel_piece 
     /* When it is about to be gone it cannot be closed, and need not be. */
     status = channel_socket_send(channel->socket, piece->key, NULL, 0);
     (void)status;
+    channel->refused = address_of(piece);
     channel->events.down(channel->events.context, number, false, reason);
+    channel->refused = NULL;
 }
 
 static void take(struct channel *channel, const struct channel_piece *piece, struct mono now)
@@ -200,20 +202,25 @@ static void on_hint(void *context, struct mono now)
     }
 }
 
+void channel_set_rules(struct channel *channel, const struct channel_rules *rules)
+{
+    size_t wanted = rules->peers_max + rules->peers_max / CLOSING_SHARE + CLOSING_LEAST;
+
+    assert(rules->outbound_cap >= 2 * LIMIT_FRAME);
+    channel->rules = *rules;
+    channel->slots_max = channel_fd_room(wanted);
+}
+
 enum status channel_new(struct loop *loop, const struct channel_setup *setup,
                         struct channel **out_channel, struct fault *fault)
 {
     struct channel *channel = memory_new(1, sizeof *channel);
-    size_t wanted =
-        setup->rules->peers_max + setup->rules->peers_max / CLOSING_SHARE + CLOSING_LEAST;
 
     (void)fault;
-    assert(setup->rules->outbound_cap >= 2 * LIMIT_FRAME);
     channel->loop = loop;
     channel->context = setup->context;
-    channel->rules = *setup->rules;
     channel->events = *setup->events;
-    channel->slots_max = channel_fd_room(wanted);
+    channel_set_rules(channel, setup->rules);
     channel_table_init(&channel->table, channel->slots_max);
     channel->queue_timer = (struct loop_timer){ .handler = on_queue, .context = channel };
     channel->look_timer = (struct loop_timer){ .handler = on_look, .context = channel };
@@ -381,6 +388,20 @@ void channel_close(struct channel *channel, channel_peer peer, const char *reaso
     channel_later(channel, slot);
     channel_tell_down(channel, slot, reason);
     channel_leave(channel);
+}
+
+const char *channel_address(const struct channel *channel, channel_peer peer)
+{
+    const struct channel_slot *slot = channel_table_by_number(&channel->table, peer);
+
+    if (slot != NULL)
+        return slot->address;
+    return channel->refused != NULL && peer == channel->last_number ? channel->refused : "";
+}
+
+size_t channel_room(const struct channel *channel)
+{
+    return channel->slots_max;
 }
 
 struct channel_counts channel_counts(const struct channel *channel)

@@ -66,6 +66,9 @@ void channel_free(struct channel *channel);
 /* New connections are made with this one. */
 void channel_use(struct channel *channel, const struct tls_context *context);
 
+/* From now on; connections that are there already stay. `roles` cannot change. */
+void channel_set_rules(struct channel *channel, const struct channel_rules *rules);
+
 /* Listens on an address ("0.0.0.0:7862", "[::]:7862"). STATUS_AGAIN when the address is not usable
  * yet (EADDRNOTAVAIL: an IPv6 address may take 1.5 s), STATUS_EXISTS when it is taken. */
 enum status channel_listen(struct channel *channel, const char *address,
@@ -98,6 +101,13 @@ size_t channel_pending(const struct channel *channel, channel_peer peer);
 
 /* Says bye; down is called at once. Nothing of it comes after. */
 void channel_close(struct channel *channel, channel_peer peer, const char *reason);
+
+/* Where a connection comes from, also while down is called for it; "" when that is not known.
+ * Borrowed until it is gone. */
+const char *channel_address(const struct channel *channel, channel_peer peer);
+
+/* How many connections the limit of open files leaves room for, up to a few more than peers_max. */
+size_t channel_room(const struct channel *channel);
 
 struct channel_counts channel_counts(const struct channel *channel);
 

@@ -16,7 +16,8 @@ struct channel {
     const struct tls_context *context;
     struct channel_rules rules;
     struct channel_events events;
-    size_t slots_max; /* with those that are not closed yet; what open files allow */
+    size_t slots_max;    /* with those that are not closed yet; what open files allow */
+    const char *refused; /* the address of the one that down is being called for; else NULL */
     struct channel_socket *socket;
     bool connects; /* the socket does */
     bool ipv4_only;
