@@ -316,10 +316,26 @@ static enum status join(const struct report *const ends[END_COUNT], struct case_
     return status == STATUS_OK ? status : fault_set(fault, status, "%s", broken.text);
 }
 
+/* The case of two reports; the fault says why it is an error. */
+static enum status join_both(const struct report *sender, const struct report *echo,
+                             struct case_result *result, struct fault *fault)
+{
+    const struct report *const ends[END_COUNT] = { sender, echo };
+    enum status status = check_pair(sender, echo, fault);
+
+    return status == STATUS_OK ? join(ends, result, fault) : status;
+}
+
+static enum status miss_one(const struct report *there, bool sender, struct fault *fault)
+{
+    return fault_set(fault, STATUS_NOT_FOUND, "the report of the %s's end is missing%s%s",
+                     sender ? "sender" : "echo",
+                     there->error[0] == '\0' ? "" : "; the other one says: ", there->error);
+}
+
 void verdict_join(const struct report *sender, const struct report *echo,
                   struct case_result *out_result)
 {
-    const struct report *const ends[END_COUNT] = { sender, echo };
     const struct report *any = sender != NULL ? sender : echo;
     struct fault fault = { "" };
     enum status status;
@@ -328,14 +344,10 @@ void verdict_join(const struct report *sender, const struct report *echo,
     record_init(&case_result_record, out_result);
     out_result->index = any->index;
     out_result->params = any->params;
-    if (sender == NULL || echo == NULL)
-        status = fault_set(&fault, STATUS_NOT_FOUND, "the report of the %s's end is missing%s%s",
-                           sender == NULL ? "sender" : "echo",
-                           any->error[0] == '\0' ? "" : "; the other one says: ", any->error);
+    if (sender != NULL && echo != NULL)
+        status = join_both(sender, echo, out_result, &fault);
     else
-        status = check_pair(sender, echo, &fault);
-    if (status == STATUS_OK)
-        status = join(ends, out_result, &fault);
+        status = miss_one(any, sender == NULL, &fault);
     if (status == STATUS_OK) {
         out_result->status = phase_passed(&out_result->phases.measure) ? CASE_PASS : CASE_FAIL;
         return;

@@ -1,5 +1,4 @@
-/* An echo's end must answer whom it agreed with, from the address that was asked, each datagram
- * once, and nobody else. */
+/* An echo's end must answer whom it agreed with, each datagram once, and nobody else. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -125,87 +124,6 @@ static uint32_t ask(struct hand *hand, uint32_t sequence)
     assert_int_equal(reply.sender_sequence, sequence);
     return reply.sequence;
 }
-
-/* --- places --------------------------------------------------------------------------------- */
-
-static enum status open_between(const struct end_order *order, uint16_t first, uint16_t last,
-                                struct echo_end **out_end, struct fault *fault)
-{
-    const struct echo_end_place place = { .bind_to = addr_loopback(FAMILY_IPV4, 0),
-                                          .first_port = first,
-                                          .last_port = last };
-
-    return echo_end_new(order, &place, out_end, fault);
-}
-
-static void takes_the_first_free_port_of_its_range(void **state)
-{
-    struct end_order order = ends_order(112);
-    struct ends *first = ends_echo(&order, "127.0.0.1:0");
-    uint16_t port = addr_port(&first->target);
-    struct echo_end *second = NULL;
-    struct fault fault = { "" };
-    char range[64];
-
-    (void)state;
-    assert_int_equal(open_between(&order, port, port, &second, &fault), STATUS_NO_RESOURCE);
-    snprintf(range, sizeof range, "127.0.0.1:%u to %u", port, port);
-    assert_non_null(strstr(fault.text, range));
-    if (port < 65000 &&
-        open_between(&order, port, (uint16_t)(port + 50), &second, &fault) == STATUS_OK) {
-        assert_in_range(echo_end_port(second), port + 1, port + 50);
-        echo_end_free(second);
-    }
-    ends_free(first);
-}
-
-static void refuses_an_order_that_is_no_session(void **state)
-{
-    struct end_order order = ends_order(113);
-    struct echo_end *end = NULL;
-    struct fault fault;
-
-    (void)state;
-    assert_int_equal(open_between(&order, 0, 0, &end, &fault), STATUS_INVALID);
-    order.params.payload = 112;
-    order.ssid = UINT16_MAX - 2;
-    assert_int_equal(open_between(&order, 0, 0, &end, &fault), STATUS_INVALID);
-    order.ssid = UINT16_MAX - 3;
-    order.params.common.family = FAMILY_IPV6; /* on an IPv4 address */
-    assert_int_equal(open_between(&order, 0, 0, &end, &fault), STATUS_INVALID);
-    order.params.common.family = FAMILY_IPV4;
-    order.params.engine = ENGINE_URING;
-    assert_int_equal(open_between(&order, 0, 0, &end, &fault), STATUS_UNSUPPORTED);
-    assert_null(end);
-}
-
-/* A connected socket takes datagrams from the address alone that it asked. */
-static void answers_from_the_address_that_was_asked(void **state)
-{
-    const struct addr anywhere = addr_loopback(FAMILY_IPV4, 9);
-
-    (void)state;
-    for (int i = 1; i <= 5; i++) {
-        struct end_order order = ends_order(200);
-        struct report report;
-        char target[32], local[ADDR_TEXT_SIZE];
-        struct ends *ends;
-
-        snprintf(target, sizeof target, "127.0.0.%d:0", i);
-        close(socket_on(target, &anywhere)); /* skips where there is no such address */
-        ends = ends_meet(&order, "0.0.0.0:0", target);
-        ends_phase(ends, PHASE_MEASURE);
-        assert_int_equal(ends_oddities(&ends->forward) + ends_oddities(&ends->reverse), 0);
-        record_init(&report_record, &report);
-        assert_int_equal(echo_end_report(ends->echo, &report, NULL), STATUS_OK);
-        snprintf(local, sizeof local, "127.0.0.%d:%u", i, echo_end_port(ends->echo));
-        assert_string_equal(report.local, local);
-        record_done(&report_record, &report);
-        ends_free(ends);
-    }
-}
-
-/* --- strangers ------------------------------------------------------------------------------ */
 
 static bool nobody(void *context, const struct addr *host)
 {
@@ -471,9 +389,6 @@ static void is_silent_when_a_phase_is_over(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(takes_the_first_free_port_of_its_range),
-        cmocka_unit_test(refuses_an_order_that_is_no_session),
-        cmocka_unit_test(answers_from_the_address_that_was_asked),
         cmocka_unit_test(asks_who_may_be_its_guest),
         cmocka_unit_test(says_nothing_to_what_is_no_hello),
         cmocka_unit_test(answers_each_datagram_once),

@@ -28,9 +28,9 @@ static void expect_error(struct cluster *cluster, uint64_t peer, const char *wor
 
     settle(cluster);
     message = cluster_received(cluster, peer, MESSAGE_ERROR, 0);
-    if (message == NULL || strstr(message->error.reason, words) == NULL)
-        fail_msg("\"%s\" is not \"%s\"", message == NULL ? "nothing" : message->error.reason,
-                 words);
+    assert_non_null(message);
+    if (strstr(message->error.reason, words) == NULL)
+        fail_msg("\"%s\" is not \"%s\"", message->error.reason, words);
     assert_int_equal(1, message->error.request);
 }
 

@@ -185,6 +185,17 @@ void lab_until(struct lab *lab, const unsigned *value, unsigned wanted)
     }
 }
 
+void lab_peers(struct end *end, size_t wanted)
+{
+    struct mono limit = mono_after(mono_now(), PATIENCE_NS);
+
+    while (channel_peers(end->channel) != wanted) {
+        loop_turn(end->lab->loop, 20 * NS_PER_MS);
+        if (mono_now().ns > limit.ns)
+            fail_msg("%zu connections, not %zu, after 20 s", channel_peers(end->channel), wanted);
+    }
+}
+
 void lab_settle(struct lab *lab, unsigned ms)
 {
     struct mono end = mono_after(mono_now(), ms * NS_PER_MS);
@@ -212,9 +223,11 @@ static struct sockaddr_in loopback(uint16_t port)
 int raw_connect(uint16_t port)
 {
     struct sockaddr_in to = loopback(port);
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    int fd = socket(AF_INET, SOCK_STREAM, 0), little = 8192;
 
     assert_int_not_equal(fd, -1);
+    /* Who does not read is full soon. */
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &little, sizeof little), 0);
     assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
     assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
     return fd;
