@@ -241,7 +241,8 @@ enum status echo_end_report(struct echo_end *end, struct report *report, struct 
     if (status != STATUS_OK)
         return status;
     report->role = END_ECHO;
-    report->agreement = (struct agreement){ .hellos_sent = end->greeting.hellos,
+    report->agreement = (struct agreement){ .present = true,
+                                            .hellos_sent = end->greeting.hellos,
                                             .hellos_answered = end->greeting.answered,
                                             .rtt_ns = NONE_INT };
     return STATUS_OK;

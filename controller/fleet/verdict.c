@@ -328,6 +328,8 @@ void verdict_join(const struct report *sender, const struct report *echo,
     record_init(&case_result_record, out_result);
     out_result->index = any->index;
     out_result->params = any->params;
+    if (sender != NULL)
+        out_result->agreement = sender->agreement;
     if (sender == NULL || echo == NULL)
         status = fault_set(&fault, STATUS_NOT_FOUND, "the report of the %s's end is missing%s%s",
                            sender == NULL ? "sender" : "echo",

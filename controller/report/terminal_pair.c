@@ -92,6 +92,36 @@ static void tell_rest(const struct cell_sum *sum, struct buf *text)
     }
 }
 
+/* What was sent before the phases, and what happened to the hosts' clocks meanwhile. */
+static void tell_around(const struct run *run, struct buf *text)
+{
+    const struct case_result *cases = run->cases.items;
+    const struct host *hosts = run->hosts.items;
+    int64_t sent = 0, answered = 0;
+    char step[TEXT_QUANTITY_SIZE];
+
+    for (size_t i = 0; i < run->cases.count; i++) {
+        if (!cases[i].agreement.present)
+            continue;
+        sent = count_add(sent, cases[i].agreement.hellos_sent);
+        answered = count_add(answered, cases[i].agreement.hellos_answered);
+    }
+    if (answered < sent)
+        buf_printf(text, "Before the phases, %s of %s hellos had no answer. ",
+                   grouped(sent - answered).text, grouped(sent).text);
+    for (size_t i = 0; i < run->hosts.count; i++) {
+        int64_t ns = hosts[i].clock_step_ns;
+
+        if (ns == NONE_INT || ns == 0)
+            continue;
+        text_duration(ns < 0 ? -ns : ns, step);
+        buf_printf(text,
+                   "The wall clock of the %s host was set %s %s meanwhile; no time here is "
+                   "taken from it. ",
+                   i == 0 ? "first" : "second", ns < 0 ? "back by" : "ahead by", step);
+    }
+}
+
 static void put_story(struct page *page)
 {
     size_t counted;
@@ -107,6 +137,7 @@ static void put_story(struct page *page)
     tell_leg("On the way there", &sum.forward, &text);
     tell_leg("On the way back", &sum.reverse, &text);
     tell_rest(&sum, &text);
+    tell_around(page->run, &text);
     page_heading(page, "What happened");
     page_paragraph(page, buf_peek(&text));
     buf_done(&text);

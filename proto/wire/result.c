@@ -107,6 +107,13 @@ static const struct field first_burst_fields[] = {
 };
 static const struct record first_burst_record = RECORD_OR_NULL(first_burst, first_burst_fields);
 
+static const struct field agreement_fields[] = {
+    COUNT(struct agreement, hellos_sent, "small datagrams before the agreement, repeats included"),
+    COUNT(struct agreement, hellos_answered, "of them that were answered"),
+    COUNT_OR_NULL(struct agreement, rtt_ns, "round trip of the answer that counted, ns"),
+};
+const struct record agreement_record = RECORD_OR_NULL(agreement, agreement_fields);
+
 static const struct field case_phases_fields[] = {
     PART_OR_NULL(struct case_phases, warmup, phase_record, "null without a warm-up"),
     PART_OR_NULL(struct case_phases, measure, phase_record, "what counts"),
@@ -122,6 +129,9 @@ static const struct field case_result_fields[] = {
     TEXT_OR_NULL(struct case_result, error, "why the case could not be measured"),
     PART_OR_NULL(struct case_result, sockets, case_sockets_record, "buffers and their charge"),
     PART_OR_NULL(struct case_result, first_burst, first_burst_record, "prediction and outcome"),
+    { FIELD_AT(struct case_result, agreement), .type = FIELD_RECORD,
+      .flags = FIELD_NULLABLE | FIELD_OPTIONAL, .record = &agreement_record,
+      .help = "between two hosts: what was sent before the first phase" },
     PART(struct case_result, phases, case_phases_record, "what was counted"),
     PART_OR_NULL(struct case_result, rtt_ns, rtt_record,
                  "round-trip time less the echo role's residence, ns"),

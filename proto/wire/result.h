@@ -80,6 +80,15 @@ struct case_phases {
     struct phase measure;
 };
 
+/* How the sender came to an agreement with the echo role of another host before anything else was
+ * sent. What is lost of it is in no leg. */
+struct agreement {
+    bool present;
+    int64_t hellos_sent; /* repeats included; at the echo's end: that came */
+    int64_t hellos_answered;
+    int64_t rtt_ns; /* of the answer that counted; NONE_INT at the echo's end */
+};
+
 struct case_result {
     int64_t index;
     struct case_params params;
@@ -87,11 +96,13 @@ struct case_result {
     char error[512];
     struct case_sockets sockets;
     struct first_burst first_burst;
+    struct agreement agreement; /* between two hosts; else null */
     struct case_phases phases;
     struct rtt rtt_ns;
 };
 
 extern const struct record grant_record;
+extern const struct record agreement_record;
 extern const struct record refused_record;
 extern const struct record leg_record;
 extern const struct record lost_to_record;
