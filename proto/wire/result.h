@@ -49,7 +49,8 @@ struct phase {
     double echoes_per_second; /* NAN when the case failed */
     int64_t slip_ns;        /* open loop: the largest delay of a burst; NONE_INT in closed loops */
     int64_t skipped_bursts; /* open loop: bursts left out because the sender was too late */
-    struct list counters;   /* of struct counters, one per host */
+    struct list stalls_ns; /* of int64_t, one per host, or empty: the longest time it was not run */
+    struct list counters;  /* of struct counters, one per host */
 };
 
 struct rtt {
