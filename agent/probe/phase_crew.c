@@ -134,6 +134,8 @@ static void serve_until_deadline(struct hand *hand)
         now = mono_now();
         note_stall(hand, now, left);
     }
+    if (interval_ns > 0 && !crew_stopped(crew))
+        sender_pace_end(hand->sender, interval_ns, crew->deadline);
 }
 
 /* Some sender waits for an echo, or what this thread has read waits for its answer. */
