@@ -323,7 +323,8 @@ enum status sender_end_report(struct sender_end *end, struct report *report, str
         (struct agreement){ .present = true,
                             .hellos_sent = end->hello.sent,
                             .hellos_answered = end->hello.answered,
-                            .rtt_ns = end->hello.confirming ? end->hello.rtt_ns : NONE_INT };
+                            .rtt_ns = end->hello.confirming ? end->hello.rtt_ns : NONE_INT,
+                            .strangers = NONE_INT };
     if (end->measured) {
         report->rtt_ns.present = true;
         report->rtt_ns.clock = RTT_CLOCK_USER;

@@ -336,6 +336,8 @@ void verdict_join(const struct report *sender, const struct report *echo,
     out_result->params = any->params;
     if (sender != NULL)
         out_result->agreement = sender->agreement;
+    if (echo != NULL && echo->agreement.present)
+        out_result->agreement.strangers = echo->agreement.strangers;
     if (sender == NULL || echo == NULL)
         status = fault_set(&fault, STATUS_NOT_FOUND, "the report of the %s's end is missing%s%s",
                            sender == NULL ? "sender" : "echo",

@@ -114,6 +114,9 @@ static const struct field agreement_fields[] = {
     COUNT(struct agreement, hellos_sent, "small datagrams before the agreement, repeats included"),
     COUNT(struct agreement, hellos_answered, "of them that were answered"),
     COUNT_OR_NULL(struct agreement, rtt_ns, "round trip of the answer that counted, ns"),
+    { FIELD_AT(struct agreement, strangers), .type = FIELD_INT,
+      .flags = FIELD_NULLABLE | FIELD_OPTIONAL, .max = COUNT_MAX,
+      .help = "came to the echo role outside of phases and got no answer" },
 };
 const struct record agreement_record = RECORD_OR_NULL(agreement, agreement_fields);
 

@@ -87,7 +87,9 @@ struct agreement {
     bool present;
     int64_t hellos_sent; /* repeats included; at the echo's end: that came */
     int64_t hellos_answered;
-    int64_t rtt_ns; /* of the answer that counted; NONE_INT at the echo's end */
+    int64_t rtt_ns;    /* of the answer that counted; NONE_INT at the echo's end */
+    int64_t strangers; /* came to the echo role outside of phases and got no answer; NONE_INT at
+                          the sender's end */
 };
 
 struct case_result {

@@ -92,6 +92,7 @@ static void a_clean_path_passes_with_nothing_unattributed(void **state)
     assert_true(pair->result.phases.warmup.present);
     assert_int_equal(5, pair->result.agreement.hellos_sent);
     assert_int_equal(1000, pair->result.agreement.rtt_ns);
+    assert_int_equal(7, pair->result.agreement.strangers);
     assert_int_equal(1000, pair->result.rtt_ns.count);
     assert_int_equal(1, pair->result.rtt_ns.histogram.count);
     assert_true(isnan(pair->result.sockets.bytes_per_datagram));
