@@ -44,16 +44,7 @@ class Lies(Hosts):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.network.nft("r", """
-            table inet lab_count {
-                counter from_a { }
-                counter from_b { }
-                chain prerouting {
-                    type filter hook prerouting priority 10;
-                    iifname "ra" meta l4proto udp counter name from_a
-                    iifname "rb" meta l4proto udp counter name from_b
-                }
-            }""")
+        cls.network.count_udp()
         # Left open; the last test looks what has become of them.
         cls.left_at = time.monotonic()
         cls.left = {"a": Order("echo"), "b": Order("echo")}
@@ -62,15 +53,11 @@ class Lies(Hosts):
 
     def setUp(self):
         self.a, self.b = (self.fleet.liar.wait(name) for name in "ab")
-        self.before = {side: self.datagrams_of(side) for side in "ab"}
-
-    def datagrams_of(self, side):
-        text = self.network.run("r", "nft", "list", "counter", "inet", "lab_count", f"from_{side}").stdout
-        return int(text.split("packets")[1].split()[0])
+        self.before = {side: self.network.udp_from(side) for side in "ab"}
 
     def sent_by(self, side):
         """UDP packets of a host since the test began."""
-        return self.datagrams_of(side) - self.before[side]
+        return self.network.udp_from(side) - self.before[side]
 
     def wire(self, *arguments, **more):
         wire = Wire(self.network, *arguments, **more)

@@ -38,31 +38,17 @@ class Time(Hosts):
     def make_fleet(cls):
         return Stepped(cls.network, cls.sonde)
 
-    def datagrams_of(self, side):
-        """UDP packets that have come to the router from a host."""
-        text = self.network.run("r", "nft", "list", "counter", "inet", "lab_count", f"from_{side}").stdout
-        return int(text.split("packets")[1].split()[0])
-
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.network.nft("r", """
-            table inet lab_count {
-                counter from_a { }
-                counter from_b { }
-                chain forward {
-                    type filter hook forward priority 10;
-                    iifname "ra" meta l4proto udp counter name from_a
-                    iifname "rb" meta l4proto udp counter name from_b
-                }
-            }""")
+        cls.network.count_udp()
 
     def meanwhile(self, after, what):
         """Calls `what` so many datagrams of A after now."""
-        before = self.datagrams_of("a")
+        before = self.network.udp_from("a")
 
         def run():
-            wait_for(lambda: self.datagrams_of("a") - before >= after, pause=0.02)
+            wait_for(lambda: self.network.udp_from("a") - before >= after, pause=0.02)
             what()
         thread = threading.Thread(target=run)
         thread.start()
@@ -78,7 +64,7 @@ class Time(Hosts):
 
     def stopped(self, name, *flags):
         """A run in which an agent stands still for 5 s; its legs, and how many datagrams A sent."""
-        before = self.datagrams_of("a")
+        before = self.network.udp_from("a")
         began = time.monotonic()
         self.meanwhile(100, lambda: self.stand_still(name))
         run, forward, reverse = self.measure(*flags)
@@ -88,7 +74,7 @@ class Time(Hosts):
         self.assertLess(stalls[own], (STOPPED_S + 1) * 1e9)
         self.assertLess(stalls[other], 1e9)
         self.assertLess(time.monotonic() - began, STOPPED_S + 12)
-        self.assertEqual(self.datagrams_of("a") - before,
+        self.assertEqual(self.network.udp_from("a") - before,
                          forward["sent"] + run["cases"][0]["agreement"]["hellos_sent"])
         self.assert_counts(reverse)
         return run, forward, reverse
@@ -136,7 +122,7 @@ class Time(Hosts):
             self.assertEqual([0, 0], [one["clock_step_ns"] for one in plain["hosts"]])
             for hours in (-1, 2):
                 began = time.monotonic()
-                before = self.datagrams_of("a")
+                before = self.network.udp_from("a")
                 self.meanwhile(100, lambda: self.fleet.step(name, hours * 3600))
                 run, forward, reverse = self.measure(*paced(interval_ms=5, seconds=1, warmup=0.2))
                 self.assert_counts(forward)
@@ -144,7 +130,7 @@ class Time(Hosts):
                 self.assertLess(time.monotonic() - began, 6)
                 self.assertLess(run["cases"][0]["rtt_ns"]["max"], 1e9)
                 self.assert_pace(run, 200)
-                self.assertLessEqual(self.datagrams_of("a") - before, 201 + 42 + 4)
+                self.assertLessEqual(self.network.udp_from("a") - before, 201 + 42 + 4)
                 steps = [one["clock_step_ns"] for one in run["hosts"]]
                 self.assertAlmostEqual(hours * 3600e9, steps[host], delta=1e9)
                 self.assertEqual(0, steps[1 - host])
