@@ -6,9 +6,12 @@
 #include <string.h>
 
 #include "agent/agent.h"
+#include "agent/allocator.h"
 #include "agent/host/machine.h"
+#include "proto/base/log_daemon.h"
 #include "proto/base/standard.h"
 #include "proto/base/text.h"
+#include "proto/wire/limits.h"
 #include "proto/wire/record_yaml.h"
 
 #define CONFIG_PATH "/etc/sonde/agent.yaml"
@@ -23,7 +26,7 @@ enum action { ACTION_SERVE, ACTION_CHECK, ACTION_PRINT, ACTION_VERSION, ACTION_H
 
 struct usage {
     enum action action;
-    const char *config;
+    const char *config; /* NULL: CONFIG_PATH */
 };
 
 static const char *const flags[] = {
@@ -69,7 +72,9 @@ static enum exit_code read_words(int argc, char **argv, struct usage *usage)
             return complain_unknown(word);
         }
     }
-    return usage->config[0] != '\0' ? EXIT_DONE : complain("a file is missing behind", "--config");
+    if (usage->config != NULL && usage->config[0] == '\0')
+        return complain("a file is missing behind", "--config");
+    return EXIT_DONE;
 }
 
 static enum exit_code print_help(void)
@@ -82,7 +87,8 @@ static enum exit_code print_help(void)
            "Flags:\n"
            "  --config FILE        the configuration (a path; default " CONFIG_PATH ")\n"
            "  --check-config       read the configuration, say what is wrong, and end\n"
-           "  --print-config       print every key with its default, and end\n"
+           "  --print-config       print every key as the file has it, or without --config its\n"
+           "                       default, and end\n"
            "  --version            print the version\n"
            "  --help               print this\n"
            "\n"
@@ -91,34 +97,46 @@ static enum exit_code print_help(void)
     return EXIT_DONE;
 }
 
-static enum exit_code print_config(void)
+static enum exit_code load_config(const char *path, struct agent_config *out_config)
 {
-    enum { CAP = LIMIT_CONFIG_BYTES };
-    struct agent_config config;
-    struct buf text;
-    enum status status;
+    struct fault fault;
 
-    buf_init(&text, CAP);
-    agent_config_init(&config);
-    status = record_to_yaml(&agent_config_record, &config, &text);
-    if (status == STATUS_OK)
-        fputs(buf_peek(&text), stdout);
-    record_done(&agent_config_record, &config);
-    buf_done(&text);
-    return status == STATUS_OK ? EXIT_DONE : EXIT_FAILED;
+    if (agent_config_load(path, out_config, &fault) == STATUS_OK)
+        return EXIT_DONE;
+    fprintf(stderr, "sonde-agent: %s\n", fault.text);
+    return EXIT_USAGE;
 }
 
 static enum exit_code check_config(const char *path)
 {
     struct agent_config config;
-    struct fault fault;
+    enum exit_code code = load_config(path, &config);
 
-    if (agent_config_load(path, &config, &fault) != STATUS_OK) {
-        fprintf(stderr, "sonde-agent: %s\n", fault.text);
-        return EXIT_USAGE;
-    }
+    if (code == EXIT_DONE)
+        record_done(&agent_config_record, &config);
+    return code;
+}
+
+static enum exit_code print_config(const char *path)
+{
+    struct agent_config config;
+    struct buf text;
+    enum exit_code code = EXIT_DONE;
+
+    if (path == NULL)
+        agent_config_init(&config);
+    else
+        code = load_config(path, &config);
+    if (code != EXIT_DONE)
+        return code;
+    buf_init(&text, LIMIT_CONFIG_BYTES);
+    if (record_to_yaml(&agent_config_record, &config, &text) == STATUS_OK)
+        fputs(buf_peek(&text), stdout);
+    else
+        code = EXIT_FAILED;
     record_done(&agent_config_record, &config);
-    return EXIT_DONE;
+    buf_done(&text);
+    return code;
 }
 
 static void on_stop(void *context, struct mono now)
@@ -156,6 +174,8 @@ static enum exit_code serve(const char *path)
 
     if (code != EXIT_DONE)
         return code;
+    log_daemon(LOG_LEVEL_INFO);
+    allocator_keep_little();
     (void)machine_descriptors_left(); /* as many as it may have */
     status = loop_new(&loop, &fault);
     if (status == STATUS_OK) {
@@ -164,12 +184,14 @@ static enum exit_code serve(const char *path)
     }
     if (status == STATUS_OK)
         return EXIT_DONE;
-    fprintf(stderr, "sonde-agent: %s\n", fault.text);
+    log_line(LOG_LEVEL_ERROR, "%s", fault.text);
     return EXIT_FAILED;
 }
 
 static enum exit_code act(const struct usage *usage)
 {
+    const char *path = usage->config != NULL ? usage->config : CONFIG_PATH;
+
     switch (usage->action) {
     case ACTION_HELP:
         return print_help();
@@ -177,18 +199,18 @@ static enum exit_code act(const struct usage *usage)
         printf("sonde-agent " SONDE_VERSION "\n");
         return EXIT_DONE;
     case ACTION_PRINT:
-        return print_config();
+        return print_config(usage->config);
     case ACTION_CHECK:
-        return check_config(usage->config);
+        return check_config(path);
     case ACTION_SERVE:
         break;
     }
-    return serve(usage->config);
+    return serve(path);
 }
 
 int main(int argc, char **argv)
 {
-    struct usage usage = { .action = ACTION_SERVE, .config = CONFIG_PATH };
+    struct usage usage = { .action = ACTION_SERVE, .config = NULL };
     enum exit_code code;
 
     if (!standard_open())

@@ -384,7 +384,8 @@ static void *run(void *context)
     if (!take_open(&work))
         return NULL;
     task_report_begin(&work.report, &work.open);
-    if (task_end_new(&work.open, &work.task->surroundings, &work.end, &fault) != STATUS_OK) {
+    if (task_end_new(&work.open, &work.task->surroundings, &work.task->stop, &work.end, &fault) !=
+        STATUS_OK) {
         say_refused(&work, fault.text);
     } else {
         work.heard = mono_now();

@@ -16,8 +16,8 @@ struct task_end {
 };
 
 /* Admission has looked at all of it but what only a task knows. */
-static enum status order_of(const struct message_open *open, struct end_order *out_order,
-                            struct fault *fault)
+static enum status order_of(const struct message_open *open, const atomic_bool *stop,
+                            struct end_order *out_order, struct fault *fault)
 {
     assert(open->key.length == sizeof out_order->key);
     assert(open->ssid > 0 && open->ssid <= UINT16_MAX - (PART_COUNT - 1));
@@ -25,10 +25,13 @@ static enum status order_of(const struct message_open *open, struct end_order *o
         return fault_set(fault, STATUS_RANGE,
                          "between hosts idle_s allows %g seconds, %g were asked for", TASK_IDLE_S,
                          open->idle_s);
+    *out_order = (struct end_order){
+        .ssid = (uint16_t)open->ssid,
+        .idle_s = open->idle_s,
+        .stop = stop,
+        .params = open->params,
+    };
     memcpy(out_order->key, open->key.data, sizeof out_order->key);
-    out_order->ssid = (uint16_t)open->ssid;
-    out_order->idle_s = open->idle_s;
-    out_order->params = open->params;
     return STATUS_OK;
 }
 
@@ -69,12 +72,12 @@ static enum status new_echo(struct task_end *end, const struct end_order *order,
 }
 
 enum status task_end_new(const struct message_open *open,
-                         const struct task_surroundings *surroundings, struct task_end **out_end,
-                         struct fault *fault)
+                         const struct task_surroundings *surroundings, const atomic_bool *stop,
+                         struct task_end **out_end, struct fault *fault)
 {
     struct end_order order;
     struct task_end *end;
-    enum status status = order_of(open, &order, fault);
+    enum status status = order_of(open, stop, &order, fault);
 
     if (status != STATUS_OK)
         return status;

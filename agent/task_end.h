@@ -8,10 +8,11 @@
 struct task_end;
 
 /* Opens the sockets and listens to the idle interval; nothing is sent. The order has been admitted.
- * STATUS_RANGE when its idle interval is too long. The surroundings are borrowed. */
+ * STATUS_RANGE when its idle interval is too long. The surroundings are borrowed; `stop`, set, ends
+ * the idle interval. */
 enum status task_end_new(const struct message_open *open,
-                         const struct task_surroundings *surroundings, struct task_end **out_end,
-                         struct fault *fault) must_check;
+                         const struct task_surroundings *surroundings, const atomic_bool *stop,
+                         struct task_end **out_end, struct fault *fault) must_check;
 void task_end_free(struct task_end *end);
 
 /* The echo role's port; 0 at the sender's end. */

@@ -87,7 +87,7 @@ threads()
         -DSONDE_SANITIZE=thread || return 1
     # ThreadSanitizer's shadow does not fit every randomized address space.
     if setarch -R true 2>/dev/null; then fixed='setarch -R'; fi
-    export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
+    export TSAN_OPTIONS="halt_on_error=1:second_deadlock_stack=1:suppressions=$PWD/tests/tsan.supp"
     for model in shared split; do
         $fixed build/tsan/sonde loopback --io-model "$model" --io-threads 2 --clients 6 \
             --payload 64,8192 --window 1,16 --repeat 1 --warmup 0.1 --seconds 0.3 \

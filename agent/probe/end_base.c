@@ -31,7 +31,7 @@ static enum status check(const struct end_order *order, struct fault *fault)
 enum status end_base_init(struct end_base *base, const struct end_order *order, enum host_role role,
                           struct fault *fault)
 {
-    const struct idle_watch watch = { .context = NULL };
+    const struct idle_watch watch = { .stop = order->stop };
     enum status status;
 
     base->order = *order;

@@ -12,7 +12,7 @@
 #include "proto/wire/record_msgpack.h"
 #include "source_hash.h"
 
-/* --- the reports of a case ------------------------------------------------------------------- */
+/* --- the reports of a case ------------------------------------------------------------------ */
 
 void case_reports_done(struct case_reports *reports)
 {
@@ -117,7 +117,7 @@ void archive_of_case(const struct run_entry *entry, const struct case_result *re
     out_row->rtt_p99_ns = result->rtt_ns.p99;
 }
 
-/* --- a run ----------------------------------------------------------------------------------- */
+/* --- a run ---------------------------------------------------------------------------------- */
 
 /* An archive while it is made. */
 struct making {
@@ -223,6 +223,11 @@ static void prefer_error(const struct making *making, const struct case_reports 
         text_copy(result->error, sizeof result->error, error);
 }
 
+static bool is_complete(const struct run_entry *entry)
+{
+    return entry->outcome == RUN_COMPLETE && entry->finished[0] != '\0';
+}
+
 static enum status add_case(struct making *making, size_t index)
 {
     struct case_reports reports = { { NULL, NULL } };
@@ -236,7 +241,7 @@ static enum status add_case(struct making *making, size_t index)
     if (reports.ends[END_SENDER] == NULL && reports.ends[END_ECHO] == NULL) {
         if (making->errors[index] != NULL)
             add_error(making, index, making->errors[index]);
-        else if (unreadable != 0 || making->entry->outcome == RUN_COMPLETE)
+        else if (unreadable != 0 || is_complete(making->entry))
             add_error(making, index, "there is no report that can be read");
         return STATUS_OK;
     }
@@ -303,7 +308,7 @@ static void add_end(struct making *making)
     const char *finished = entry->finished[0] != '\0' ? entry->finished : making->finished;
     struct wall start, end;
 
-    run->interrupted = entry->outcome != RUN_COMPLETE || entry->finished[0] == '\0';
+    run->interrupted = !is_complete(entry);
     if (wall_parse(entry->started, &start) != STATUS_OK ||
         wall_parse(finished, &end) != STATUS_OK || end.ns < start.ns)
         finished = entry->started;

@@ -84,7 +84,7 @@ void fleet_free(struct fleet *fleet)
     free(fleet);
 }
 
-/* --- names ----------------------------------------------------------------------------------- */
+/* --- names ---------------------------------------------------------------------------------- */
 
 /* Where this name stands, or would stand. */
 static size_t place_of(const struct fleet *fleet, const char *name)
@@ -163,7 +163,7 @@ const char *fleet_nearest(const struct fleet *fleet, const char *name)
     return nearest;
 }
 
-/* --- connections ----------------------------------------------------------------------------- */
+/* --- connections ---------------------------------------------------------------------------- */
 
 static void changed(struct fleet *fleet, struct agent *agent)
 {
@@ -311,7 +311,7 @@ const char *fleet_address(const struct fleet *fleet, const char *name, enum fami
     return "";
 }
 
-/* --- holds ----------------------------------------------------------------------------------- */
+/* --- holds ---------------------------------------------------------------------------------- */
 
 static const struct hold *hold_at(const struct fleet *fleet, size_t index)
 {
@@ -371,7 +371,7 @@ void fleet_release(struct fleet *fleet, const char *run)
     fleet->holds.count = kept;
 }
 
-/* --- rows ------------------------------------------------------------------------------------ */
+/* --- rows ----------------------------------------------------------------------------------- */
 
 size_t fleet_count(const struct fleet *fleet)
 {

@@ -46,7 +46,7 @@ bool hub_trouble(struct hub *hub, enum status status, const char *what, const st
     return true;
 }
 
-/* --- what follows ---------------------------------------------------------------------------- */
+/* --- what follows --------------------------------------------------------------------------- */
 
 static void remember_agents(struct hub *hub)
 {
@@ -111,7 +111,7 @@ static void leave(struct hub *hub)
     hub->depth--;
 }
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- life ----------------------------------------------------------------------------------- */
 
 static void remember(void *context, const struct agent_row *row, int64_t ago_ns)
 {
@@ -122,26 +122,27 @@ static void remember(void *context, const struct agent_row *row, int64_t ago_ns)
     fleet_remember(hub->fleet, &known, hub->now);
 }
 
-enum status hub_new(const struct hub_rules *rules, const struct hub_port *port, struct store *store,
-                    struct mono now, struct hub **out_hub, struct fault *fault)
+enum status hub_new(const struct hub_setup *setup, struct mono now, struct hub **out_hub,
+                    struct fault *fault)
 {
+    const struct hub_port *port = setup->port;
     struct hub *hub = memory_new(1, sizeof *hub);
     struct wall wall = port->wall(port->context);
     enum status status;
 
-    hub->rules = *rules;
+    hub->rules = *setup->rules;
     hub->port = *port;
-    hub->store = store;
+    hub->store = setup->store;
     hub->fleet = fleet_new();
     hub->now = hub->rate_from = now;
     hub->jobs_end = &hub->jobs;
     hub->commit_at.ns = hub->retry_at.ns = hub->retain_at.ns = INT64_MAX;
-    if (rules->keep_s > 0)
+    if (hub->rules.keep_s > 0)
         hub->retain_at = now;
     port->random(port->context, &hub->next_ssid, sizeof hub->next_ssid);
-    status = store_end_orphans(store, "the controller was restarted", wall, fault);
+    status = store_end_orphans(hub->store, "the controller was restarted", wall, fault);
     if (status == STATUS_OK)
-        status = store_agents(store, wall, remember, hub, fault);
+        status = store_agents(hub->store, wall, remember, hub, fault);
     if (status != STATUS_OK) {
         hub_free(hub);
         return status;
@@ -182,7 +183,7 @@ void hub_free(struct hub *hub)
     free(hub);
 }
 
-/* --- events ---------------------------------------------------------------------------------- */
+/* --- events --------------------------------------------------------------------------------- */
 
 void hub_up(struct hub *hub, uint64_t peer, const struct identity *identity, const char *address,
             struct mono now)

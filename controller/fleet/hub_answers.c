@@ -64,7 +64,7 @@ void hub_drop_answers(struct hub *hub, struct connection *operator_)
         drop_first(operator_);
 }
 
-/* --- parts ----------------------------------------------------------------------------------- */
+/* --- parts ---------------------------------------------------------------------------------- */
 
 /* True when that was the last one. */
 static bool send_agents(struct hub *hub, const struct connection *operator_, struct answer *answer)

@@ -25,7 +25,7 @@ void hub_answer_error(struct hub *hub, const struct connection *operator_, int64
     hub_send(hub, operator_->peer, &error);
 }
 
-/* --- run ------------------------------------------------------------------------------------- */
+/* --- run ------------------------------------------------------------------------------------ */
 
 static enum status check_agent(const struct hub *hub, const char *flag, const char *name,
                                struct fault *fault)
@@ -174,7 +174,7 @@ static void take_stop(struct hub *hub, const struct connection *operator_,
     hub_stop_run(hub, run, fault.text);
 }
 
-/* --- what is stored -------------------------------------------------------------------------- */
+/* --- what is stored ------------------------------------------------------------------------- */
 
 static void take_list_results(struct hub *hub, const struct connection *operator_,
                               const struct message_list_results *query)
@@ -237,7 +237,7 @@ static void take_show(struct hub *hub, struct connection *operator_,
     buf_done(&text);
 }
 
-/* --- frames ---------------------------------------------------------------------------------- */
+/* --- frames --------------------------------------------------------------------------------- */
 
 static void take(struct hub *hub, struct connection *operator_, union message *message)
 {

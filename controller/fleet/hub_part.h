@@ -85,7 +85,7 @@ struct hub {
     struct mono rate_from;
 };
 
-/* --- hub.c ----------------------------------------------------------------------------------- */
+/* --- hub.c ---------------------------------------------------------------------------------- */
 
 struct connection *hub_connection(const struct hub *hub, uint64_t peer);
 
@@ -96,7 +96,7 @@ void hub_send(struct hub *hub, uint64_t peer, const void *message);
  * it will not help to try again; then it has been logged. */
 bool hub_trouble(struct hub *hub, enum status status, const char *what, const struct fault *fault);
 
-/* --- hub_results.c --------------------------------------------------------------------------- */
+/* --- hub_results.c -------------------------------------------------------------------------- */
 
 void hub_take_result(struct hub *hub, struct connection *connection,
                      const struct message_result *result);
@@ -107,7 +107,7 @@ void hub_work_results(struct hub *hub);
 /* A job for a case, behind the others; `reason` "" to join. */
 void hub_add_job(struct hub *hub, const char *run, int64_t index, const char *reason);
 
-/* --- hub_runs.c ------------------------------------------------------------------------------ */
+/* --- hub_runs.c ----------------------------------------------------------------------------- */
 
 /* Takes over plan and command of a message that has been checked. */
 enum status hub_add_run(struct hub *hub, struct message_run *order, const char *address,
@@ -135,7 +135,7 @@ void hub_tick_runs(struct hub *hub);
 struct mono hub_runs_deadline(const struct hub *hub);
 void hub_free_runs(struct hub *hub);
 
-/* --- hub_agent.c, hub_operator.c, hub_answers.c ---------------------------------------------- */
+/* --- hub_agent.c, hub_operator.c, hub_answers.c --------------------------------------------- */
 
 void hub_agent_frame(struct hub *hub, struct connection *agent, const void *bytes, size_t length);
 void hub_operator_frame(struct hub *hub, struct connection *operator_, const void *bytes,

@@ -12,8 +12,7 @@
 
 enum { COMMITTED_IDS = 5000 }; /* of one message; message_fields.c allows more */
 
-/* --- in ----------------------------------------------------------------------------------------
- */
+/* --- in ------------------------------------------------------------------------------------- */
 
 /* It stays in the agent's spool; once the store works again the connection is closed, so that the
  * agent sends everything again. */
@@ -47,8 +46,7 @@ void hub_take_result(struct hub *hub, struct connection *agent, const struct mes
         hub->commit_at = mono_after(hub->now, HUB_COMMIT_NS);
 }
 
-/* --- jobs --------------------------------------------------------------------------------------
- */
+/* --- jobs ----------------------------------------------------------------------------------- */
 
 void hub_add_job(struct hub *hub, const char *run, int64_t index, const char *reason)
 {
@@ -188,8 +186,7 @@ static bool do_jobs(struct hub *hub, size_t at_once)
     return true;
 }
 
-/* --- commits ------------------------------------------------------------------------------------
- */
+/* --- commits -------------------------------------------------------------------------------- */
 
 static int by_case(const void *a, const void *b)
 {
@@ -262,8 +259,7 @@ static bool commit(struct hub *hub)
     return true;
 }
 
-/* --- acknowledgements ----------------------------------------------------------------------------
- */
+/* --- acknowledgements ----------------------------------------------------------------------- */
 
 /* By agent; those of one agent in the order of their coming. */
 static int by_agent(const void *a, const void *b)

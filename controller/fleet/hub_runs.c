@@ -10,8 +10,7 @@
 
 enum { SSID_RUNS = 65532 / 4, PROGRESS_PENDING = 256 << 10 };
 
-/* --- watchers ------------------------------------------------------------------------------------
- */
+/* --- watchers ------------------------------------------------------------------------------- */
 
 static void tell_watchers(const struct hub_run *run, const void *message)
 {
@@ -45,8 +44,7 @@ void hub_case_reported(struct hub *hub, const char *run, enum end_role role, int
         measure_reported(of->measure, role, index, hub->now);
 }
 
-/* --- the world of a measure ----------------------------------------------------------------------
- */
+/* --- the world of a measure ----------------------------------------------------------------- */
 
 static bool port_send(void *context, enum end_role role, const void *message)
 {
@@ -109,8 +107,7 @@ static void port_over(void *context, enum run_outcome outcome, const char *reaso
     end_run(context, outcome, reason);
 }
 
-/* --- the queue -----------------------------------------------------------------------------------
- */
+/* --- the queue ------------------------------------------------------------------------------ */
 
 static bool share_a_host(const struct run_entry *a, const struct run_entry *b)
 {
@@ -226,8 +223,7 @@ void hub_work_runs(struct hub *hub)
     }
 }
 
-/* --- coming and going ----------------------------------------------------------------------------
- */
+/* --- coming and going ----------------------------------------------------------------------- */
 
 struct hub_run *hub_find_run(const struct hub *hub, const char *run)
 {
@@ -298,8 +294,7 @@ void hub_stop_run(struct hub *hub, struct hub_run *run, const char *reason)
         measure_stop(run->measure, reason, hub->now);
 }
 
-/* --- agents --------------------------------------------------------------------------------------
- */
+/* --- agents --------------------------------------------------------------------------------- */
 
 /* Which end of the run this agent is; END_COUNT: none. */
 static enum end_role role_of(const struct hub_run *run, const char *name)
@@ -335,8 +330,7 @@ void hub_agent_away(struct hub *hub, const char *name, const char *reason)
     }
 }
 
-/* --- time ----------------------------------------------------------------------------------------
- */
+/* --- time ----------------------------------------------------------------------------------- */
 
 void hub_tick_runs(struct hub *hub)
 {

@@ -58,7 +58,7 @@ struct mono measure_deadline(const struct measure *measure)
     return measure->deadline;
 }
 
-/* --- the end of a case ----------------------------------------------------------------------- */
+/* --- the end of a case ---------------------------------------------------------------------- */
 
 static void over(struct measure *measure, struct mono now)
 {
@@ -156,7 +156,7 @@ void measure_start(struct measure *measure, struct mono now)
     measure_open(measure, now);
 }
 
-/* --- messages -------------------------------------------------------------------------------- */
+/* --- messages ------------------------------------------------------------------------------- */
 
 static const char *const end_words[] = { "the sender's end", "the echo's end" };
 
@@ -283,7 +283,7 @@ void measure_message(struct measure *measure, enum end_role role, const union me
         take_gone(measure, role, message, now);
 }
 
-/* --- other events ---------------------------------------------------------------------------- */
+/* --- other events --------------------------------------------------------------------------- */
 
 /* While they are waited for: are they there? */
 static void look_for_reports(struct measure *measure, struct mono now)

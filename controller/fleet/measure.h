@@ -19,8 +19,8 @@
  * the phase's length and drain and MEASURE_ANSWER_NS for SEND, MEASURE_RESULT_NS for RESULTS. When
  * it passes, or an end refuses, fails or is gone, the case is an error that says why, both ends are
  * told to close, and the run goes on with its next case, unless that error would come again
- * (refused, an agent away): then the run has failed. So is an end that closes before it is told to.
- * What comes later is joined all the same.
+ * (refused, an agent away): then the run has failed. An end that closes before it is told to has
+ * failed too. What comes later is joined all the same.
  */
 #ifndef SONDE_FLEET_MEASURE_H
 #define SONDE_FLEET_MEASURE_H

@@ -131,12 +131,15 @@ static enum status try_start(struct server *server, struct mono now, struct faul
 {
     const struct hub_rules rules = server_hub_rules(&server->config);
     const struct hub_port port = server_hub_port(server);
+    struct hub_setup setup = { .rules = &rules, .port = &port };
     enum status status = STATUS_OK;
 
     if (server->store == NULL)
         status = store_open(server->config.store.path, &server->store, fault);
-    if (status == STATUS_OK && server->hub == NULL)
-        status = hub_new(&rules, &port, server->store, now, &server->hub, fault);
+    if (status == STATUS_OK && server->hub == NULL) {
+        setup.store = server->store;
+        status = hub_new(&setup, now, &server->hub, fault);
+    }
     if (status == STATUS_OK)
         status = channel_listen(server->channel, server->config.listen, fault);
     return status;

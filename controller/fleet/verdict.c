@@ -66,7 +66,7 @@ static void join_leg(const struct leg *sending, const struct leg *receiving, str
                              .foreign = receiving->foreign };
 }
 
-/* --- hosts ----------------------------------------------------------------------------------- */
+/* --- hosts ---------------------------------------------------------------------------------- */
 
 /* The length of the address in "10.9.1.1:7900", "[fd00::1]:7900". */
 static size_t host_length(const char *endpoint)
@@ -139,7 +139,7 @@ static enum status settle(const struct half_phase *sender, const struct half_pha
     return STATUS_OK;
 }
 
-/* --- phases ---------------------------------------------------------------------------------- */
+/* --- phases --------------------------------------------------------------------------------- */
 
 static enum status check_echoes(const struct phase *phase, struct fault *fault)
 {
@@ -245,7 +245,7 @@ static void join_rtt(const struct report *sender, struct rtt *out_rtt)
                sizeof *buckets);
 }
 
-/* --- the case -------------------------------------------------------------------------------- */
+/* --- the case ------------------------------------------------------------------------------- */
 
 /* Are they of one case, and is there one of each end? */
 static enum status check_pair(const struct report *sender, const struct report *echo,
@@ -322,10 +322,26 @@ static enum status join(const struct report *const ends[END_COUNT], struct case_
     return status == STATUS_OK ? status : fault_set(fault, status, "%s", broken.text);
 }
 
+/* The case of two reports; the fault says why it is an error. */
+static enum status join_both(const struct report *sender, const struct report *echo,
+                             struct case_result *result, struct fault *fault)
+{
+    const struct report *const ends[END_COUNT] = { sender, echo };
+    enum status status = check_pair(sender, echo, fault);
+
+    return status == STATUS_OK ? join(ends, result, fault) : status;
+}
+
+static enum status miss_one(const struct report *there, bool sender, struct fault *fault)
+{
+    return fault_set(fault, STATUS_NOT_FOUND, "the report of the %s's end is missing%s%s",
+                     sender ? "sender" : "echo",
+                     there->error[0] == '\0' ? "" : "; the other one says: ", there->error);
+}
+
 void verdict_join(const struct report *sender, const struct report *echo,
                   struct case_result *out_result)
 {
-    const struct report *const ends[END_COUNT] = { sender, echo };
     const struct report *any = sender != NULL ? sender : echo;
     struct fault fault = { "" };
     enum status status;
@@ -338,14 +354,10 @@ void verdict_join(const struct report *sender, const struct report *echo,
         out_result->agreement = sender->agreement;
     if (echo != NULL && echo->agreement.present)
         out_result->agreement.strangers = echo->agreement.strangers;
-    if (sender == NULL || echo == NULL)
-        status = fault_set(&fault, STATUS_NOT_FOUND, "the report of the %s's end is missing%s%s",
-                           sender == NULL ? "sender" : "echo",
-                           any->error[0] == '\0' ? "" : "; the other one says: ", any->error);
+    if (sender != NULL && echo != NULL)
+        status = join_both(sender, echo, out_result, &fault);
     else
-        status = check_pair(sender, echo, &fault);
-    if (status == STATUS_OK)
-        status = join(ends, out_result, &fault);
+        status = miss_one(any, sender == NULL, &fault);
     if (status == STATUS_OK) {
         out_result->status = phase_passed(&out_result->phases.measure) ? CASE_PASS : CASE_FAIL;
         return;

@@ -86,14 +86,14 @@ static void span_counter(const struct report *first, const struct report *last, 
         explain(from, to, counter_names[i], &out->unavailable);
     if (!known)
         return;
-    if (names_counter(&from->reset, counter_names[i]) ||
-        names_counter(&to->reset, counter_names[i]))
-        add_reset(&out->reset, counter_names[i]);
-    else if (after >= before)
-        out->delta.value[i] = after - before;
-    else if (first == last && is_wrap(before, after, from->delta.value[i]))
-        out->delta.value[i] = from->delta.value[i];
-    else
+    if (!names_counter(&from->reset, counter_names[i]) &&
+        !names_counter(&to->reset, counter_names[i])) {
+        if (after >= before)
+            out->delta.value[i] = after - before;
+        else if (first == last && is_wrap(before, after, from->delta.value[i]))
+            out->delta.value[i] = from->delta.value[i];
+    }
+    if (out->delta.value[i] == NONE_INT)
         add_reset(&out->reset, counter_names[i]);
 }
 

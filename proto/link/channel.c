@@ -326,6 +326,10 @@ enum status channel_connect(struct channel *channel, const struct channel_target
     status = ready_socket(channel, target->address, fault);
     if (status != STATUS_OK)
         return status;
+    if (channel->table.count >= channel->slots_max)
+        return fault_set(fault, STATUS_NO_RESOURCE,
+                         "the limit of open files leaves room for %zu connections",
+                         channel->slots_max);
     status = channel_socket_connect(channel->socket, number, target->address, fault);
     if (status != STATUS_OK)
         return status;

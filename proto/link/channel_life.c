@@ -164,7 +164,7 @@ static void finish(struct channel *channel, struct channel_slot *slot)
 {
     enum status status = STATUS_NOT_FOUND;
 
-    if (!slot->lost)
+    if (!slot->lost || channel->connects) /* what we connected stays until we close it */
         status = channel_socket_send(channel->socket, slot->key, NULL, 0);
     if (status == STATUS_AGAIN || slot->end == END_TIMEOUT || slot->end == END_SLOW)
         channel_fd_cut(slot->fd, slot->ends);

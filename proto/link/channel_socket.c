@@ -3,7 +3,9 @@
  *
  * Traps of ZMQ_STREAM that end here: a message is always two frames, and an id frame without its
  * data frame swallows the next one; only the id frame can be refused; reconnecting would send old
- * bytes on a new connection, so it is off; a routing id that is used twice aborts the process.
+ * bytes on a new connection, so it is off; a routing id that is used twice aborts the process; and
+ * without reconnecting, the end of one connection ends all of the socket that go to an endpoint of
+ * the same text, so ZeroMQ must not recognize it.
  */
 #include "proto/link/channel_socket.h"
 
@@ -208,6 +210,19 @@ static uint64_t get_id(const uint8_t *id, size_t length)
     return length == SERVER_ID_SIZE ? octets_get32(id + 1) : octets_get64(id + 1);
 }
 
+/* As endpoint_of, with a zero in front of the port: ZeroMQ, which looks up a connection that has
+ * ended by its address as it writes it itself, does not find it, and leaves it to us. */
+static bool target_of(const char *address, char out_endpoint[ENDPOINT_SIZE], struct fault *fault)
+{
+    const char *colon = strrchr(address, ':');
+    char spelt[ENDPOINT_SIZE];
+
+    if (colon == NULL)
+        return endpoint_of(address, out_endpoint, fault);
+    snprintf(spelt, sizeof spelt, "%.*s:0%s", (int)(colon - address), address, colon + 1);
+    return endpoint_of(spelt, out_endpoint, fault);
+}
+
 enum status channel_socket_connect(struct channel_socket *socket, uint64_t key, const char *address,
                                    struct fault *fault)
 {
@@ -217,7 +232,7 @@ enum status channel_socket_connect(struct channel_socket *socket, uint64_t key, 
     int failed;
 
     assert(socket->connects);
-    if (!endpoint_of(address, endpoint, fault))
+    if (!target_of(address, endpoint, fault))
         return STATUS_INVALID;
     failed = zmq_setsockopt(socket->socket, ZMQ_CONNECT_ROUTING_ID, id, length);
     assert(!failed);

@@ -84,7 +84,7 @@ struct message_hello {
     int64_t sessions_max;
 };
 
-/* Every 30 s, and when something of it changed much. */
+/* Every 30 s. */
 struct message_status {
     enum message_type type;
     struct clock_report clock;

@@ -29,7 +29,8 @@ int clock_gettime(clockid_t clock, struct timespec *out_time)
 {
     int status = (int)syscall(SYS_clock_gettime, clock, out_time);
 
-    if (status == 0 && step_s != NULL && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE))
+    if (status == 0 && step_s != NULL &&
+        (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE))
         out_time->tv_sec += *step_s;
     return status;
 }

@@ -79,7 +79,8 @@ class Relay:
         self.held = []
         self.order = 0
         self.seen = {}
-        self.counts = {"passed": 0, "duplicated": 0, "reordered": 0, "rewritten": 0, "held": 0, "full": 0}
+        self.counts = dict.fromkeys(("passed", "duplicated", "reordered", "rewritten", "held",
+                                     "full"), 0)
 
     def due(self, kind, payload, to):
         """Is it this packet's turn for a rule that works on every N-th?"""

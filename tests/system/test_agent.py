@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""sonde-agent as a program: its command line, its exit codes, its signals, its descriptors, and what
-it takes while nothing is asked of it.
+"""sonde-agent as a program: its command line, its exit codes, its signals, its descriptors, and
+what it takes while nothing is asked of it.
 
 usage: test_agent.py PATH-OF-SONDE (sonde-agent is beside it)
 """
@@ -63,6 +63,9 @@ class CommandLine(unittest.TestCase):
             file.write("controller:\n  address: localhost:7862\n")
             file.flush()
             self.assertEqual((0, "", ""), run("--check-config", "--config", file.name))
+            code, out, err = run("--print-config", "--config", file.name)
+            self.assertEqual((0, ""), (code, err))
+            self.assertIn("localhost:7862", out)
 
     def test_a_full_disk_is_no_success(self):
         with open("/dev/full", "wb") as full:

@@ -9,8 +9,9 @@
  *
  *     connect ADDRESS         every agent connects; {"event": "connected", "seconds": s} when all
  *                             are welcome, and again each time all are back
- *     results SECONDS BYTES   every agent delivers results of that size as fast as they are
- *                             committed; {"event": "results", "committed": n, "seconds": s}
+ *     results SECONDS BYTES RATE   all together deliver so many results of that size per second, 0:
+ *                             as fast as they are committed;
+ *                             {"event": "results", "committed": n, "seconds": s}
  *     quit
  */
 #include <assert.h>
@@ -57,6 +58,8 @@ struct sim {
     struct mono results_until, results_since;
     bool results_on;
     int64_t committed, made;
+    int64_t rate; /* results per second, 0: no limit */
+    size_t turn;  /* whose turn it is to deliver */
     uint8_t *body;
     size_t body_length;
     char line[LINE];
@@ -112,9 +115,15 @@ static void say_hello(struct sim *sim, struct sim_agent *agent)
     message_done(&hello);
 }
 
+static bool may_make(const struct sim *sim)
+{
+    return sim->rate == 0 ||
+           (double)sim->made < seconds_since(sim->results_since) * (double)sim->rate;
+}
+
 static void deliver(struct sim *sim, struct sim_agent *agent)
 {
-    while (sim->results_on && agent->welcome && agent->under_way < UNDER_WAY) {
+    while (sim->results_on && agent->welcome && agent->under_way < UNDER_WAY && may_make(sim)) {
         struct message_result result;
 
         message_init(&result, MESSAGE_RESULT);
@@ -136,7 +145,8 @@ static void on_committed(struct sim *sim, struct sim_agent *agent,
     agent->under_way = agent->under_way > count ? agent->under_way - count : 0;
     if (sim->results_on)
         sim->committed += count;
-    deliver(sim, agent);
+    if (sim->rate == 0)
+        deliver(sim, agent);
 }
 
 static void on_welcome(struct sim *sim, struct sim_agent *agent)
@@ -258,24 +268,31 @@ static void on_look(void *context, struct mono now)
     }
     if (sim->results_on && mono_between(now, sim->results_until) <= 0)
         end_results(sim);
-    loop_timer_set(sim->loop, &sim->look,
-                   mono_after(mono_now(), begun == CONNECTS_A_TURN ? NS_PER_MS : LOOK_NS));
+    for (size_t i = 0; sim->results_on && sim->rate > 0 && i < sim->count && may_make(sim); i++)
+        deliver(sim, &sim->agents[sim->turn++ % sim->count]);
+    loop_timer_set(
+        sim->loop, &sim->look,
+        mono_after(mono_now(), begun == CONNECTS_A_TURN || (sim->results_on && sim->rate > 0)
+                                   ? NS_PER_MS
+                                   : LOOK_NS));
 }
 
 /* --- commands
  * -------------------------------------------------------------------------------------- */
 
-static void begin_results(struct sim *sim, double seconds, size_t bytes)
+static void begin_results(struct sim *sim, double seconds, size_t bytes, int64_t rate)
 {
     free(sim->body);
     sim->body = memory_new(1, bytes);
     sim->body_length = bytes;
     digest_random(sim->body, bytes);
     sim->committed = 0;
+    sim->made = 0;
+    sim->rate = rate;
     sim->results_on = true;
     sim->results_since = mono_now();
     sim->results_until = mono_after(sim->results_since, (int64_t)(seconds * 1e9));
-    for (size_t i = 0; i < sim->count; i++)
+    for (size_t i = 0; i < sim->count && rate == 0; i++)
         deliver(sim, &sim->agents[i]);
 }
 
@@ -283,13 +300,14 @@ static void obey(struct sim *sim, const char *line)
 {
     double seconds;
     size_t bytes;
+    long long rate;
 
     if (sscanf(line, "connect %400s", sim->address) == 1) {
         sim->connecting = true;
         sim->since = mono_now();
-    } else if (sscanf(line, "results %lf %zu", &seconds, &bytes) == 2 && bytes > 0 &&
-               bytes <= LIMIT_RESULT_BYTES) {
-        begin_results(sim, seconds, bytes);
+    } else if (sscanf(line, "results %lf %zu %lld", &seconds, &bytes, &rate) == 3 && bytes > 0 &&
+               bytes <= LIMIT_RESULT_BYTES && rate >= 0) {
+        begin_results(sim, seconds, bytes, rate);
     } else {
         loop_stop(sim->loop);
     }

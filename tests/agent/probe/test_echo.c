@@ -267,6 +267,47 @@ static void answers_each_datagram_once_and_counts_duplicates(void **state)
     role_free(&role);
 }
 
+static bool even_ports(void *context, const struct addr *peer)
+{
+    ++*(int *)context;
+    return addr_port(peer) % 2 == 0;
+}
+
+/* Who may join is asked once for each that does, again for those who may not. */
+static void lets_flows_join_while_it_runs(void **state)
+{
+    struct stage *stage = stage_new(100);
+    struct role role = { .stage = stage };
+    int64_t joined = 0;
+    int asked = 0;
+
+    (void)state;
+    assert_int_equal(datagram_ask_local(stage->echo_fd, FAMILY_IPV4, NULL), STATUS_OK);
+    role.echo = echo_new(stage->echo_fd, engine_find(engine_best(), NULL), STAGE_CLIENTS, WINDOW);
+    echo_open_to(role.echo, even_ports, &asked);
+    echo_begin(role.echo, &stage->session, 0);
+    role.worker = echo_worker_new(role.echo, 100);
+    echo_worker_begin(role.worker);
+    for (uint32_t i = 0; i < 3; i++) {
+        for (size_t client = 0; client < STAGE_CLIENTS; client++)
+            request(&role, client, i);
+    }
+    serve(&role, 3 * STAGE_CLIENTS);
+    for (size_t client = 0; client < STAGE_CLIENTS; client++) {
+        bool even = addr_port(&stage->client_addr[client]) % 2 == 0;
+
+        for (uint32_t i = 0; i < 3 && even; i++)
+            assert_int_equal(reply_to(&role, client).sequence, i);
+        assert_false(stage_readable(stage->client_fd[client], 0));
+        joined += even;
+    }
+    assert_int_equal(asked, joined + 3 * (STAGE_CLIENTS - joined));
+    assert_int_equal(account_of(&role).forward.received, 3 * joined);
+    assert_int_equal(account_of(&role).forward.foreign, 3 * (STAGE_CLIENTS - joined));
+    assert_int_equal(echo_arrived_of_first(role.echo, 3), 3 * joined);
+    role_free(&role);
+}
+
 static void takes_what_is_left_after_the_drain_as_late(void **state)
 {
     struct role role = role_new(44, 0);
@@ -345,6 +386,7 @@ int main(void)
         cmocka_unit_test(does_not_answer_what_is_damaged),
         cmocka_unit_test(does_not_answer_an_echo),
         cmocka_unit_test(answers_each_datagram_once_and_counts_duplicates),
+        cmocka_unit_test(lets_flows_join_while_it_runs),
         cmocka_unit_test(takes_what_is_left_after_the_drain_as_late),
         cmocka_unit_test(comes_back_from_long_work),
         cmocka_unit_test(goes_round_its_ring),

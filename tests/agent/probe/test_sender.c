@@ -189,6 +189,30 @@ static void takes_an_echo_once(void **state)
     role_free(&role);
 }
 
+static void shows_how_far_it_is(void **state)
+{
+    struct role role = role_new(44, WINDOW);
+    int64_t sent, received;
+    struct asked asked;
+
+    (void)state;
+    sender_progress(role.sender, &sent, &received);
+    assert_int_equal(sent + received, 0);
+    sender_burst(role.sender);
+    asked = take_request(&role);
+    poll(NULL, 0, 5);
+    make_echo(&role, &asked, 0, 4 * NS_PER_MS);
+    send_back(&role, &asked, 44);
+    assert_int_equal(sender_slowest_ns(role.sender), 0);
+    collect(&role, false, never);
+    sender_progress(role.sender, &sent, &received);
+    assert_int_equal(sent, ALL);
+    assert_int_equal(received, 1);
+    /* whoever waits for an echo waits for the echo role too */
+    assert_true(sender_slowest_ns(role.sender) >= 5 * NS_PER_MS);
+    role_free(&role);
+}
+
 static void sees_reordered_echoes(void **state)
 {
     struct role role = role_new(44, 3);
@@ -444,6 +468,7 @@ int main(void)
         cmocka_unit_test(bursts_client_by_client),
         cmocka_unit_test(sends_one_more_for_each_echo),
         cmocka_unit_test(takes_an_echo_once),
+        cmocka_unit_test(shows_how_far_it_is),
         cmocka_unit_test(sees_reordered_echoes),
         cmocka_unit_test(takes_nothing_that_is_not_its_echo),
         cmocka_unit_test(counts_damaged_echoes),

@@ -71,8 +71,7 @@ static void expect_error(struct pair *pair, const char *words)
     free_pair(pair);
 }
 
-/* --- places ------------------------------------------------------------------------------------
- */
+/* --- places --------------------------------------------------------------------------------- */
 
 static void a_clean_path_passes_with_nothing_unattributed(void **state)
 {
@@ -294,8 +293,7 @@ static void the_first_burst_is_what_was_sent_less_what_arrived(void **state)
     free_pair(pair);
 }
 
-/* --- contradictions ------------------------------------------------------------------------------
- */
+/* --- contradictions ------------------------------------------------------------------------- */
 
 static struct pair *clean(void)
 {
@@ -414,8 +412,7 @@ static void a_phase_without_datagrams_or_times_does_not_pass(void **state)
     expect_error(pair, "no round-trip times");
 }
 
-/* --- hosts ---------------------------------------------------------------------------------------
- */
+/* --- hosts ---------------------------------------------------------------------------------- */
 
 static void a_host_spans_the_whole_run(void **state)
 {

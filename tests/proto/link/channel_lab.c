@@ -156,12 +156,18 @@ uint16_t end_listen(struct end *end)
 channel_peer end_connect(struct end *end, uint16_t port)
 {
     char address[32];
+
+    snprintf(address, sizeof address, "127.0.0.1:%u", port);
+    return end_connect_to(end, address);
+}
+
+channel_peer end_connect_to(struct end *end, const char *address)
+{
     struct channel_target target = { .address = address };
     unsigned before = end->ups + end->downs;
     channel_peer peer = 0;
     struct fault fault;
 
-    snprintf(address, sizeof address, "127.0.0.1:%u", port);
     assert_int_equal(channel_connect(end->channel, &target, &peer, &fault), STATUS_OK);
     assert_int_equal(end->ups + end->downs, before);
     assert_true(peer != 0);
@@ -176,6 +182,17 @@ void lab_until(struct lab *lab, const unsigned *value, unsigned wanted)
         loop_turn(lab->loop, 20 * NS_PER_MS);
         if (mono_now().ns > end.ns)
             fail_msg("%u of %u after 20 s", *value, wanted);
+    }
+}
+
+void lab_peers(struct end *end, size_t wanted)
+{
+    struct mono limit = mono_after(mono_now(), PATIENCE_NS);
+
+    while (channel_peers(end->channel) != wanted) {
+        loop_turn(end->lab->loop, 20 * NS_PER_MS);
+        if (mono_now().ns > limit.ns)
+            fail_msg("%zu connections, not %zu, after 20 s", channel_peers(end->channel), wanted);
     }
 }
 
@@ -206,9 +223,11 @@ static struct sockaddr_in loopback(uint16_t port)
 int raw_connect(uint16_t port)
 {
     struct sockaddr_in to = loopback(port);
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    int fd = socket(AF_INET, SOCK_STREAM, 0), little = 8192;
 
     assert_int_not_equal(fd, -1);
+    /* Who does not read is full soon. */
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &little, sizeof little), 0);
     assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
     assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
     return fd;

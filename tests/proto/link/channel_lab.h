@@ -46,11 +46,15 @@ void end_done(struct end *end);
 /* On a free port of 127.0.0.1. */
 uint16_t end_listen(struct end *end);
 channel_peer end_connect(struct end *end, uint16_t port);
+channel_peer end_connect_to(struct end *end, const char *address);
 
 /* Turns the loop until *value >= wanted; fails the test after 20 s of this machine's time. */
 void lab_until(struct lab *lab, const unsigned *value, unsigned wanted);
 
-/* Turns the loop until nothing happens for `ms`. */
+/* The same until the channel has so many connections. */
+void lab_peers(struct end *end, size_t wanted);
+
+/* Turns the loop for so long. */
 void lab_settle(struct lab *lab, unsigned ms);
 
 /* Both up. */

@@ -167,6 +167,38 @@ static void many_connections_share_a_channel(void **state)
     end_done(&agents);
 }
 
+/* However ZeroMQ itself would write the address. */
+static void the_end_of_one_is_not_the_end_of_others(void **state)
+{
+    static const char *const hosts[] = { "127.0.0.1", "[::ffff:127.0.0.1]" };
+    enum { MANY = 20 };
+    struct lab *lab = *state;
+    uint16_t port;
+    int listener = raw_listen(&port);
+
+    for (unsigned host = 0; host < sizeof hosts / sizeof hosts[0]; host++) {
+        struct end agents;
+        char address[64];
+        int fds[MANY];
+
+        end_agent(&agents, lab, NULL);
+        snprintf(address, sizeof address, "%s:%u", hosts[host], port);
+        for (unsigned i = 0; i < MANY; i++) {
+            end_connect_to(&agents, address);
+            fds[i] = raw_accept(lab, listener);
+        }
+        lab_settle(lab, 50);
+        for (unsigned i = 0; i < MANY; i++) {
+            raw_reset(fds[i]);
+            lab_until(lab, &agents.downs, i + 1);
+            lab_settle(lab, 5);
+            assert_int_equal(agents.downs, i + 1);
+        }
+        end_done(&agents);
+    }
+    close(listener);
+}
+
 static void a_connection_that_is_refused_is_down_soon(void **state)
 {
     struct lab *lab = *state;
@@ -186,6 +218,26 @@ static void a_connection_that_is_refused_is_down_soon(void **state)
     assert_true(mono_between(before, mono_now()) < 5 * NS_PER_S);
     assert_int_equal(channel_peers(agent.channel), 0);
     end_done(&agent);
+}
+
+/* localhost may be ::1 first, where nobody listens. */
+static void a_name_that_led_nowhere_is_tried_the_other_way(void **state)
+{
+    struct lab *lab = *state;
+    struct end controller, agent;
+    char address[64];
+
+    end_controller(&controller, lab, NULL);
+    end_agent(&agent, lab, NULL);
+    snprintf(address, sizeof address, "localhost:%u", end_listen(&controller));
+    for (unsigned i = 1; i <= 2 && agent.ups == 0; i++) {
+        end_connect_to(&agent, address);
+        while (agent.ups + agent.downs < i)
+            loop_turn(lab->loop, NS_PER_S);
+    }
+    assert_int_equal(agent.ups, 1);
+    end_done(&agent);
+    end_done(&controller);
 }
 
 static void nobody_answers_for_ever(void **state)
@@ -330,9 +382,14 @@ static void pings_keep_a_silent_connection(void **state)
     end_agent(&agent, lab, NULL);
     end_listen(&controller);
     lab_join(&controller, &agent, &peer);
-    for (unsigned i = 0; i < 30; i++) {
-        loop_skip(lab->loop, 5 * NS_PER_S);
-        lab_settle(lab, 10);
+    for (unsigned i = 0; i < 15; i++) {
+        uint64_t here = channel_counts(agent.channel).bytes_in;
+        uint64_t there = channel_counts(controller.channel).bytes_in;
+
+        loop_skip(lab->loop, PEER_PING_NS);
+        while (channel_counts(agent.channel).bytes_in == here ||
+               channel_counts(controller.channel).bytes_in == there)
+            loop_turn(lab->loop, NS_PER_S);
     }
     assert_int_equal(agent.downs + controller.downs, 0);
     assert_int_equal(agent.messages + controller.messages, 0);
@@ -370,7 +427,9 @@ int main(void)
         cmocka_unit_test(frames_of_all_sizes_come_whole_and_in_order),
         cmocka_unit_test(five_hundred_connections_leave_nothing_behind),
         cmocka_unit_test(many_connections_share_a_channel),
+        cmocka_unit_test(the_end_of_one_is_not_the_end_of_others),
         cmocka_unit_test(a_connection_that_is_refused_is_down_soon),
+        cmocka_unit_test(a_name_that_led_nowhere_is_tried_the_other_way),
         cmocka_unit_test(nobody_answers_for_ever),
         cmocka_unit_test(a_controller_that_vanishes_is_noticed_without_a_notice),
         cmocka_unit_test(a_new_connection_carries_nothing_of_the_old),

@@ -72,8 +72,7 @@ static void silent_strangers_are_freed_by_the_deadline(void **state)
     scene_init(&scene, *state, NULL);
     for (unsigned i = 0; i < SILENT; i++)
         fds[i] = raw_connect(scene.port);
-    lab_settle(scene.lab, 50);
-    assert_int_equal(channel_peers(scene.controller.channel), SILENT + 1);
+    lab_peers(&scene.controller, SILENT + 1);
     loop_skip(scene.lab->loop, PEER_HANDSHAKE_NS - NS_PER_S);
     check_good(&scene); /* was pinged meanwhile */
     assert_int_equal(scene.controller.downs, 0);
@@ -143,10 +142,10 @@ static void resets_right_after_connecting_leave_nothing(void **state)
     }
     check_good(&scene);
     lab_settle(scene.lab, 200);
-    assert_int_equal(channel_peers(scene.controller.channel), 1);
+    lab_peers(&scene.controller, 1);
     assert_int_equal(scene.controller.downs_unborn,
                      channel_counts(scene.controller.channel).accepted - 1);
-    assert_int_equal(open_files(), files);
+    assert_true(open_files() <= files);
     scene_done(&scene);
 }
 
@@ -160,7 +159,8 @@ static void fill_until_dropped(struct scene *scene, channel_peer peer, size_t ca
     while (status == STATUS_OK && queued < (50U << 20)) {
         status = channel_send(scene->controller.channel, peer, bytes, LIMIT_FRAME);
         queued += LIMIT_FRAME;
-        loop_turn(scene->lab->loop, 5 * NS_PER_MS);
+        /* Until neither the kernel nor ZeroMQ takes any more. */
+        lab_settle(scene->lab, queued == 2 * LIMIT_FRAME ? 300 : 5);
         assert_true(channel_pending(scene->controller.channel, peer) <= cap + LIMIT_FRAME);
     }
     assert_int_equal(status, STATUS_TOO_LARGE);
@@ -176,6 +176,7 @@ static void who_never_reads_is_dropped_and_forgotten(void **state)
 
     rules.outbound_cap = 4 * LIMIT_FRAME;
     scene_init(&scene, *state, &rules);
+    lab_settle(scene.lab, 100);
     files = open_files();
     raw_tls_init(&raw, scene.lab, scene.port);
     fill_until_dropped(&scene, scene.controller.last_up, rules.outbound_cap);
@@ -187,7 +188,7 @@ static void who_never_reads_is_dropped_and_forgotten(void **state)
                      STATUS_NOT_FOUND);
     for (unsigned i = 0; i < 100 && open_files() > files + 1; i++)
         lab_settle(scene.lab, 20);
-    assert_int_equal(open_files(), files + 1); /* its own end alone */
+    assert_true(open_files() <= files + 1); /* its own end alone */
     lab_settle(scene.lab, 300);
     assert_int_equal(scene.controller.downs, 1);
     raw_tls_done(&raw);
@@ -350,9 +351,10 @@ static void one_that_floods_does_not_keep_others_waiting(void **state)
     for (unsigned i = 0; i < RECORDS; i++)
         raw_tls_write(&raw, record, FRAMES * FRAME_BYTES);
     poll(NULL, 0, 50); /* it is all there */
+    assert_int_equal(channel_send(scene.agent.channel, scene.good, "good", 4), STATUS_OK);
     loop_turn(scene.lab->loop, NS_PER_S);
     assert_true(flood.frames <= 2 * FRAMES);
-    assert_int_equal(channel_send(scene.agent.channel, scene.good, "good", 4), STATUS_OK);
+    poll(NULL, 0, 200); /* so is this */
     while (flood.before_good == 0)
         loop_turn(scene.lab->loop, NS_PER_S);
     assert_true(flood.before_good < RECORDS * FRAMES / 2);
