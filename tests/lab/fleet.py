@@ -50,6 +50,7 @@ class Fleet:
         self.address = address or {"a": ROUTER["a", 4], "b": ROUTER["b", 4]}
         self.folder = tempfile.mkdtemp(prefix="sonde-lab-")
         self.agents, self.server, self.overrides = {}, None, {}
+        self.around = {}  # name: words in front of a daemon's own, as ("env", "NAME=value")
 
     def __enter__(self):
         try:
@@ -96,7 +97,8 @@ class Fleet:
                   "tls": {"ca": f"{issued}/ca.pem", "certificate": f"{issued}/controller.pem",
                           "key": f"{issued}/controller-key.pem"},
                   "store": {"path": self.path("sonde.sqlite")}, **self.controller_config}
-        self.server = self.start("r", "controller", self.programs.sonde, "serve", "--config",
+        self.server = self.start("r", "controller", *self.around.get("controller", ()),
+                                 self.programs.sonde, "serve", "--config",
                                  self.write_config("controller.yaml", config))
 
     def agent_config(self, name):
@@ -112,7 +114,8 @@ class Fleet:
 
     def start_agent(self, name, host=None):
         path = self.write_config(f"{name}.yaml", self.agent_config(name))
-        self.agents[name] = self.start(host or name, name, self.programs.agent, "--config", path)
+        self.agents[name] = self.start(host or name, name, *self.around.get(name, ()), self.programs.agent,
+                                       "--config", path)
         return self.agents[name]
 
     # --- an operator's commands ------------------------------------------------------------------

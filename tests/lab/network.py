@@ -176,6 +176,24 @@ class Network:
     def mend(self, host):
         self.run(host, "nft", "delete", "table", "inet", "lab_cut", check=False)
 
+    def count_udp(self):
+        """From now on `udp_from` counts in the router, before anything is dropped there."""
+        self.nft("r", """
+            table inet lab_count {
+                counter from_a { }
+                counter from_b { }
+                chain prerouting {
+                    type filter hook prerouting priority 10;
+                    iifname "ra" meta l4proto udp counter name from_a
+                    iifname "rb" meta l4proto udp counter name from_b
+                }
+            }""")
+
+    def udp_from(self, side):
+        """UDP packets that have come to the router from a host."""
+        text = self.run("r", "nft", "list", "counter", "inet", "lab_count", f"from_{side}").stdout
+        return int(re.search(r"packets (\d+)", text).group(1))
+
     # --- the relay -----------------------------------------------------------------------------
 
     def start_relay(self):
