@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tempfile
 
-from network import ADDRESS, ROUTER, end, sh, wait_for
+from network import end, sh, wait_for
 
 PORT = 7862
 
@@ -46,7 +46,7 @@ class Fleet:
         self.network, self.programs = network, Programs(sonde)
         self.names = agents
         self.controller_config = controller or {}
-        self.address = address or {"a": ROUTER["a", 4], "b": ROUTER["b", 4]}
+        self.address = address or network.controller
         self.folder = tempfile.mkdtemp(prefix="sonde-lab-")
         self.agents, self.server, self.overrides = {}, None, {}
 

@@ -7,6 +7,7 @@ Everything is named with a prefix of its own and removed by name. Needs root. Wh
 """
 
 import contextlib
+import ctypes
 import json
 import os
 import re
@@ -20,6 +21,7 @@ SKIPPED = 77
 ADDRESS = {("a", 4): "10.9.1.1", ("b", 4): "10.9.2.2", ("a", 6): "fd00:9:1::1", ("b", 6): "fd00:9:2::2"}
 ROUTER = {("a", 4): "10.9.1.254", ("b", 4): "10.9.2.254", ("a", 6): "fd00:9:1::fe", ("b", 6): "fd00:9:2::fe"}
 SIDES = ("a", "b")
+CLONE_NEWNET = 0x40000000
 
 
 def sh(*words, check=True, **more):
@@ -45,6 +47,8 @@ def why_impossible():
 
 class Network:
     """The three hosts, up. Use it as a context manager."""
+
+    controller = {"a": ROUTER["a", 4], "b": ROUTER["b", 4]}  # as a host sees it
 
     def __init__(self):
         self.prefix = f"sl{os.getpid() % 100000}"
@@ -191,6 +195,43 @@ class Network:
         self.relay.stdin.write(json.dumps({"do": command, **arguments}) + "\n")
         self.relay.stdin.flush()
         return json.loads(self.relay.stdout.readline())
+
+
+class Local(dict):
+    """Every host sees the controller here."""
+
+    def __missing__(self, name):
+        return "127.0.0.1"
+
+
+class Alone:
+    """One host without a network: this process and all that it starts, with a loopback interface of
+    their own. It has what a fleet asks of a Network; every host is this one."""
+
+    controller = Local(a="127.0.0.1")
+
+    def __enter__(self):
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.unshare(CLONE_NEWNET) != 0:
+            raise OSError(ctypes.get_errno(), "unshare")
+        sh("ip", "link", "set", "lo", "up")
+        self.processes = []
+        return self
+
+    def __exit__(self, *_):
+        for process in reversed(self.processes):
+            end(process)
+
+    def inside(self, _host, *words):
+        return [str(word) for word in words]
+
+    def run(self, host, *words, **more):
+        return sh(*self.inside(host, *words), **more)
+
+    def popen(self, host, *words, **more):
+        process = subprocess.Popen(self.inside(host, *words), **more)
+        self.processes.append(process)
+        return process
 
 
 def end(process, patience=10):
