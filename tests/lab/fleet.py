@@ -89,14 +89,18 @@ class Fleet:
         with open(self.path(f"{name}.log"), "a", encoding="utf-8") as log:
             return self.network.popen(host, *words, stderr=log, stdout=log, **more)
 
-    def start_controller(self):
+    def write_controller(self):
+        """Its configuration; the path."""
         issued = self.path("issued", "controller-controller")
         config = {"listen": f"0.0.0.0:{PORT}",
                   "tls": {"ca": f"{issued}/ca.pem", "certificate": f"{issued}/controller.pem",
                           "key": f"{issued}/controller-key.pem"},
                   "store": {"path": self.path("sonde.sqlite")}, **self.controller_config}
-        self.server = self.start("r", "controller", self.programs.sonde, "serve", "--config",
-                                 self.write_config("controller.yaml", config))
+        return self.write_config("controller.yaml", config)
+
+    def start_controller(self, *before, **more):
+        self.server = self.start("r", "controller", *before, self.programs.sonde, "serve", "--config",
+                                 self.write_controller(), **more)
 
     def agent_config(self, name):
         issued = self.path("issued", f"agent-{name}")
@@ -109,9 +113,10 @@ class Fleet:
         config.update(self.overrides.get(name, {}))
         return config
 
-    def start_agent(self, name, host=None):
+    def start_agent(self, name, host=None, **more):
         path = self.write_config(f"{name}.yaml", self.agent_config(name))
-        self.agents[name] = self.start(host or name, name, self.programs.agent, "--config", path)
+        self.agents[name] = self.start(host or name, name, self.programs.agent, "--config", path,
+                                       **more)
         return self.agents[name]
 
     # --- an operator's commands ------------------------------------------------------------------

@@ -4,9 +4,12 @@ import contextlib
 import os
 import sqlite3
 import subprocess
+import sys
 import uuid
 
-TOOL = os.path.join(os.environ.get("SONDE_TOOLS", ""), "spool_tool")
+TOOLS = os.environ.get("SONDE_TOOLS") or os.path.join(
+    os.path.dirname(os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "")), "tests", "bin")
+TOOL = os.path.join(TOOLS, "spool_tool")
 
 
 def put(path, sizes, max_bytes=1 << 30, command=()):
