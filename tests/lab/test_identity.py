@@ -245,7 +245,8 @@ class Agents(Case):
 
     @unittest.skipIf(os.environ.get("SONDE_SANITIZE"), "a sanitized program cannot be preloaded")
     def test_not_yet_valid(self):
-        self.assert_refused("early", "certificate not yet valid", "bad certificate: not yet valid")
+        self.wait_logged("early", "the other side says: bad certificate: not yet valid")
+        self.wait_logged("controller", f"{self.doors['early'].source}: dropped: certificate not yet valid")
         self.assert_pauses_grow("early")
         self.assert_let_in("early")
 
