@@ -144,7 +144,7 @@ class Fleet:
         try:
             wait_for(connected, seconds, pause=0.2)
         except TimeoutError as error:
-            logs = "".join(f"--- {name}\n{self.log(name)[-1500:]}" for name in ["controller", *self.names])
+            logs = "".join(f"--- {name}\n{self.log(name)[-1500:]}" for name in ["controller", *sorted(names)])
             raise TimeoutError(f"{names} did not connect\n{logs}") from error
 
     def run(self, *flags, source="a", target="b", **more):

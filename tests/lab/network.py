@@ -21,7 +21,7 @@ SKIPPED = 77
 ADDRESS = {("a", 4): "10.9.1.1", ("b", 4): "10.9.2.2", ("a", 6): "fd00:9:1::1", ("b", 6): "fd00:9:2::2"}
 ROUTER = {("a", 4): "10.9.1.254", ("b", 4): "10.9.2.254", ("a", 6): "fd00:9:1::fe", ("b", 6): "fd00:9:2::fe"}
 SIDES = ("a", "b")
-CLONE_NEWNET = 0x40000000
+CLONE_NEWNS, CLONE_NEWNET = 0x20000, 0x40000000
 
 
 def sh(*words, check=True, **more):
@@ -205,22 +205,34 @@ class Local(dict):
 
 
 class Alone:
-    """One host without a network: this process and all that it starts, with a loopback interface of
-    their own. It has what a fleet asks of a Network; every host is this one."""
+    """One host without a network: this process and all that it starts, with a loopback interface
+    and mounts of their own. It has what a fleet asks of a Network; every host is this one."""
 
     controller = Local(a="127.0.0.1")
 
     def __enter__(self):
         libc = ctypes.CDLL(None, use_errno=True)
-        if libc.unshare(CLONE_NEWNET) != 0:
+        if libc.unshare(CLONE_NEWNET | CLONE_NEWNS) != 0:
             raise OSError(ctypes.get_errno(), "unshare")
+        sh("mount", "--make-rprivate", "/")
         sh("ip", "link", "set", "lo", "up")
-        self.processes = []
+        self.processes, self.disks = [], []
         return self
 
     def __exit__(self, *_):
         for process in reversed(self.processes):
             end(process)
+        for path in self.disks:
+            sh("umount", path, check=False)
+
+    def disk(self, path, size):
+        """A small disk of its own at this path; a new size when it is there."""
+        there = path in self.disks
+        if not there:
+            os.makedirs(path)
+            self.disks.append(path)
+        sh("mount", "-t", "tmpfs", "-o", f"{'remount,' if there else ''}size={size}", "sonde", path)
+        return path
 
     def inside(self, _host, *words):
         return [str(word) for word in words]
