@@ -67,6 +67,7 @@ static struct held *take_oldest(struct results *results)
 {
     struct held *held = results->oldest;
 
+    assert(held != NULL);
     results->oldest = held->next;
     if (results->oldest == NULL)
         results->newest = NULL;

@@ -55,7 +55,7 @@ static bool may_join(void *context, const struct addr *peer)
 static enum status set_up(struct echo_end *end, struct fault *fault)
 {
     const struct case_params *params = &end->base.order.params;
-    struct sized_socket opened;
+    struct sized_socket opened = { .fd = -1 };
     enum status status;
 
     if (addr_family(&end->place.bind_to) != params->common.family)

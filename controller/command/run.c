@@ -247,7 +247,7 @@ static enum status ask(struct view *view, int argc, char **argv, struct fault *f
     return STATUS_OK;
 }
 
-/* --- while it runs ------------------------------------------------------------------------------
+/* --- while it runs -----------------------------------------------------------------------------
  */
 
 static double seconds_of(const struct case_params *params)
@@ -372,7 +372,7 @@ static enum status follow(struct view *view, struct fault *fault)
     return status;
 }
 
-/* --- afterwards ---------------------------------------------------------------------------------
+/* --- afterwards --------------------------------------------------------------------------------
  */
 
 /* Where no sender has begun, as when a host refused, the reason is all there is to tell. */
