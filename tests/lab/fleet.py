@@ -114,8 +114,8 @@ class Fleet:
 
     def start_agent(self, name, host=None):
         path = self.write_config(f"{name}.yaml", self.agent_config(name))
-        self.agents[name] = self.start(host or name, name, *self.around.get(name, ()), self.programs.agent,
-                                       "--config", path)
+        self.agents[name] = self.start(host or name, name, *self.around.get(name, ()),
+                                       self.programs.agent, "--config", path)
         return self.agents[name]
 
     # --- an operator's commands ------------------------------------------------------------------
