@@ -177,7 +177,8 @@ class Path(Hosts):
         run, forward, reverse = self.measure(*closed(seconds=0.3, clients=3, warmup=0.2))
         agreement = run["cases"][0]["agreement"]
         # 2 hellos and 2 answers were lost, and are in no phase.
-        self.assertEqual({"hellos_sent": 6, "hellos_answered": 2, "strangers": 0, "rtt_ns": agreement["rtt_ns"]},
+        self.assertEqual({"hellos_sent": 6, "hellos_answered": 2, "strangers": 0,
+                          "rtt_ns": agreement["rtt_ns"]},
                          agreement)
         self.assert_counts(forward)
         self.assert_counts(reverse)
