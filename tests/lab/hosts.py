@@ -9,16 +9,17 @@ from network import SKIPPED, Network, why_impossible
 PLACES = ("receive_buffer", "sender_host", "receiver_host", "network", "unattributed")
 
 
-def paced(interval_ms=1, seconds=1, payload=800, clients=1, window=1, warmup=0):
-    """Flags of one open-loop case."""
-    return ("--payload", str(payload), "--window", str(window), "--clients", str(clients), "--warmup",
-            str(warmup), "--seconds", str(seconds), "--interval", str(int(interval_ms * 1e6)), "--idle", "0")
-
-
 def closed(seconds=0.5, payload=800, clients=1, window=4, warmup=0):
     """Flags of one closed-loop case."""
-    return ("--payload", str(payload), "--window", str(window), "--clients", str(clients), "--warmup",
-            str(warmup), "--seconds", str(seconds), "--idle", "0")
+    flags = {"payload": payload, "window": window, "clients": clients, "warmup": warmup,
+             "seconds": seconds, "idle": 0}
+    return tuple(word for name, value in flags.items() for word in (f"--{name}", str(value)))
+
+
+def paced(interval_ms=1, seconds=1, window=1, **more):
+    """Flags of one open-loop case."""
+    return (*closed(seconds=seconds, window=window, **more), "--interval",
+            str(int(interval_ms * 1e6)))
 
 
 class Hosts(unittest.TestCase):
@@ -47,7 +48,7 @@ class Hosts(unittest.TestCase):
         self.assertEqual({place: expected.get(place, 0) for place in PLACES}, leg["lost_to"])
 
     def assert_counts(self, leg, **expected):
-        """What is not named is 0: nothing refused, late, twice, out of order, corrupt, foreign or lost."""
+        """Of what may be wrong with a leg's datagrams, what is not named here is 0."""
         names = ("late", "lost", "duplicates", "reordered", "corrupt", "foreign")
         self.assertEqual({name: expected.get(name, 0) for name in names},
                          {name: leg[name] for name in names})

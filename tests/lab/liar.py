@@ -41,7 +41,7 @@ def inside(network, host):
         os.close(there)
 
 
-# --- the channel -------------------------------------------------------------------------------------
+# --- the channel
 
 
 class Gone(Exception):
@@ -53,8 +53,8 @@ class Agent:
 
     def __init__(self, connection):
         self.connection = connection
-        names = [value for kind, value in connection.getpeercert()["subjectAltName"] if kind == "URI"]
-        self.name = names[0].rsplit("/", 1)[1]
+        names = dict(connection.getpeercert()["subjectAltName"])
+        self.name = names["URI"].rsplit("/", 1)[1]
         self.came, self.results, self.bye, self.gone = [], {}, None, False
         self.changed = threading.Condition()
         self.lock = threading.Lock()  # OpenSSL's objects are one thread's at a time
@@ -73,9 +73,10 @@ class Agent:
         with contextlib.suppress(OSError, ValueError):
             while (piece := self._piece()) is not None:
                 data += piece
-                while len(data) >= 4 and len(data) >= 4 + (length := struct.unpack_from("!I", data)[0]):
-                    self._take(msgpack.unpackb(data[4:4 + length]))
-                    data = data[4 + length:]
+                while len(data) >= 4 and \
+                        len(data) >= (end := 4 + struct.unpack_from("!I", data)[0]):
+                    self._take(msgpack.unpackb(data[4:end]))
+                    data = data[end:]
         with self.changed:
             self.gone = True
             self.changed.notify_all()
@@ -110,10 +111,11 @@ class Agent:
             raise AssertionError(f"{self.name}: no {what} within {seconds} s, but {said}")
 
     def hear(self, kinds, session=None, seconds=20):
-        """The next message of these kinds, and of this session; others wait for who asks for them."""
+        """The next message of these kinds, of this session; others wait for who asks for them."""
         def found():
             return next((message for message in self.came
-                         if message["type"] in kinds and session in (None, message.get("session"))), None)
+                         if message["type"] in kinds and session in (None, message.get("session"))),
+                        None)
         message = self._wait(kinds, found, seconds)
         self.came.remove(message)
         return message
@@ -160,7 +162,8 @@ class Liar:
     def wait(self, name, seconds=30, other_than=None):
         """The connection of this agent, a newer one than `other_than`."""
         with self.changed:
-            if not self.changed.wait_for(lambda: self.agents.get(name) not in (None, other_than), seconds):
+            if not self.changed.wait_for(lambda: self.agents.get(name) not in (None, other_than),
+                                         seconds):
                 raise TimeoutError(f"{name} did not come within {seconds} s")
             return self.agents[name]
 
@@ -178,13 +181,15 @@ class Order:
         self.key = secrets.token_bytes(32)
         self.ssid = 1 + secrets.randbelow(60000)
         self.role, self.target = role, target
-        self.params = {"payload": 112, "window": 4, "repeat": 1, "engine": "batch", "family": "ipv4",
-                       "clients": 1, "io_model": "split", "io_threads": 1, "work_ns": 0, "warmup_s": 0.0,
+        self.params = {"payload": 112, "window": 4, "repeat": 1, "engine": "batch",
+                       "family": "ipv4", "clients": 1, "io_model": "split", "io_threads": 1,
+                       "work_ns": 0, "warmup_s": 0.0,
                        "seconds": 1.0, "interval_ns": 0, "rcvbuf": 65536, "sndbuf": 65536, **params}
 
     def open_at(self, agent, **instead):
-        agent.say("open", **{"session": self.id, "run": str(uuid.uuid4()), "index": 0, "role": self.role,
-                             "key": self.key, "ssid": self.ssid, "target": self.target, "idle_s": 0.0,
+        agent.say("open", **{"session": self.id, "run": str(uuid.uuid4()), "index": 0,
+                             "role": self.role, "key": self.key, "ssid": self.ssid,
+                             "target": self.target, "idle_s": 0.0,
                              "params": self.params, **instead})
         return self
 
@@ -206,7 +211,7 @@ class Order:
         last = agent.hear(("closed", "failed"), self.id, seconds)
         return last, agent.result(last["result"], seconds)
 
-    # --- its datagrams -------------------------------------------------------------------------------
+    # --- its datagrams
 
     def sign(self, head):
         """96 octets and their HMAC under the session's key."""
@@ -265,8 +270,8 @@ class Wire:
         return self.socket.recv(65536)
 
     def serve(self, answer, seconds):
-        """Answers each datagram with what `answer` makes of it, in a thread; its list fills with all
-        that came."""
+        """Answers each datagram with what `answer` makes of it, in a thread; the list fills with
+        all that came."""
         came = []
         until = time.monotonic() + seconds
 

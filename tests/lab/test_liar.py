@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What a controller or a peer that lies cannot make an agent do. Usage: test_liar.py SONDE; needs root."""
+"""What a controller or a peer that lies cannot make an agent do.
+Usage: test_liar.py SONDE; needs root."""
 
 import secrets
 import time
@@ -64,7 +65,7 @@ class Lies(Hosts):
         self.addCleanup(wire.close)
         return wire
 
-    # --- a controller that lies ------------------------------------------------------------------
+    # --- a controller that lies
 
     def test_nothing_but_hellos_to_who_has_not_agreed(self):
         orders = {}
@@ -73,8 +74,9 @@ class Lies(Hosts):
             order = orders["garbage"]
             other = Order("echo")
             seen = order.reply(datagram, 7)
-            return [b"", b"x", bytes(HELLO_BYTES), secrets.token_bytes(HELLO_BYTES), secrets.token_bytes(1400),
-                    datagram, other.reply(datagram, 7), seen[:-1], seen + b"\0", seen[:-1] + bytes([seen[-1] ^ 1])]
+            return [b"", b"x", bytes(HELLO_BYTES), secrets.token_bytes(HELLO_BYTES),
+                    secrets.token_bytes(1400), datagram, other.reply(datagram, 7), seen[:-1],
+                    seen + b"\0", seen[:-1] + bytes([seen[-1] ^ 1])]
 
         def unseen(_):
             # It has the key from its friend the controller, but it has not seen the hello.
@@ -99,7 +101,8 @@ class Lies(Hosts):
             last, report = order.report(self.a)
             self.assertEqual("failed", last["type"])
             self.assertIn("20 hellos", last["reason"], name)
-            self.assertEqual((20, 0), tuple(report["agreement"][key] for key in ("hellos_sent", "hellos_answered")))
+            agreement = report["agreement"]
+            self.assertEqual((20, 0), (agreement["hellos_sent"], agreement["hellos_answered"]))
             self.assertIsNone(report["phases"]["measure"])
         for name, datagrams in came.items():
             self.assertEqual([HELLO_BYTES] * 20, [len(one) for one in datagrams], name)
@@ -145,12 +148,16 @@ class Lies(Hosts):
         too_much = [
             ({"payload": 1401}, "admission.max_payload allows 1400 bytes, 1401 were asked for"),
             ({"clients": 9}, "admission.max_clients allows 8 clients, 9 were asked for"),
-            ({"clients": 8, "window": 9}, "admission.max_outstanding allows 64 datagrams outstanding, 72 were"),
+            ({"clients": 8, "window": 9},
+             "admission.max_outstanding allows 64 datagrams outstanding, 72 were"),
             ({"seconds": 5.5}, "admission.max_seconds allows 5 seconds, 5.5 were asked for"),
-            ({"seconds": 3.0, "warmup_s": 3.0}, "admission.max_seconds allows 5 seconds, 6 were asked for"),
+            ({"seconds": 3.0, "warmup_s": 3.0},
+             "admission.max_seconds allows 5 seconds, 6 were asked for"),
             ({"io_threads": 3}, "admission.max_io_threads allows 2 threads, 3 were asked for"),
-            ({"rcvbuf": 100001}, "admission.max_socket_buffer allows 100000 bytes to receive into, 100001"),
-            ({"sndbuf": 2 ** 31 - 1}, "admission.max_socket_buffer allows 100000 bytes to send from"),
+            ({"rcvbuf": 100001},
+             "admission.max_socket_buffer allows 100000 bytes to receive into, 100001"),
+            ({"sndbuf": 2 ** 31 - 1},
+             "admission.max_socket_buffer allows 100000 bytes to send from"),
             ({"payload": 113}, "payload: 113 is not allowed between hosts"),
             ({"payload": 44}, "payload: 44 is not allowed between hosts"),
             ({"family": "ipv6"}, f"target: {target} is not allowed: the case asks for ipv6"),
@@ -162,7 +169,8 @@ class Lies(Hosts):
                               ("0.0.0.0:7870", "no host has this address"),
                               (f"{B}:0", "its port is 0"),
                               (f"[::ffff:{B}]:0", "its port is 0"),
-                              ("192.0.2.1:7870", "admission.peers allows 1 range of hosts, 192.0.2.1:7870 is in none"),
+                              ("192.0.2.1:7870",
+                               "admission.peers allows 1 range of hosts, 192.0.2.1:7870 is in no"),
                               ("host.example:7870", "target: ")):
             self.assertIn(reason, self.refusal(Order("sender", wrong)))
         for wrong, reason in (("[ff02::1]:7870", "it is a group's address"),
@@ -172,7 +180,8 @@ class Lies(Hosts):
             self.assertIn(reason, self.refusal(Order("sender", wrong, family="ipv6")))
         self.assertIn("target: ", self.refusal(Order("sender", None)))
         self.assertIn("the echo role has none", self.refusal(Order("echo", target)))
-        self.assertIn("admission.max_seconds allows", self.refusal(Order("sender", target), idle_s=3600.0))
+        self.assertIn("admission.max_seconds allows",
+                      self.refusal(Order("sender", target), idle_s=3600.0))
         self.assertEqual(0, self.sent_by("a"))
 
     def test_the_subnets_broadcast_address_gets_nothing(self):
@@ -182,20 +191,25 @@ class Lies(Hosts):
         self.assertEqual(0, self.sent_by("a"))
 
     def test_sessions_are_counted_and_are_one_each(self):
-        orders = [Order("echo") for _ in range(LIMITS["max_sessions"] - 1)]  # and the one that is left open
+        # And the one that is left open.
+        orders = [Order("echo") for _ in range(LIMITS["max_sessions"] - 1)]
         for order in orders:
             order.opened(self.a)
-        self.assertIn("this session is open here already", self.refusal(orders[0], role="sender", target=f"{B}:9030"))
-        self.assertIn("admission.max_sessions allows 5 sessions at once, 5 are open", self.refusal(Order("echo")))
+        self.assertIn("this session is open here already",
+                      self.refusal(orders[0], role="sender", target=f"{B}:9030"))
+        self.assertIn("admission.max_sessions allows 5 sessions at once, 5 are open",
+                      self.refusal(Order("echo")))
         for order in orders:
             last, _ = order.close(self.a)
             self.assertEqual("closed", last["type"])
         self.a.say("begin", session=orders[0].id, phase="measure")
-        self.assertEqual("this session is not open here", self.a.hear(("failed",), orders[0].id)["reason"])
+        self.assertEqual("this session is not open here",
+                         self.a.hear(("failed",), orders[0].id)["reason"])
         self.assertEqual(0, self.sent_by("a"))
 
     def test_z_messages_that_a_controller_may_not_send_end_the_connection(self):
-        lies = [("opened", {"session": Order("echo").id, "port": 7870}), ("list_agents", {"request": 1}),
+        lies = [("opened", {"session": Order("echo").id, "port": 7870}),
+                ("list_agents", {"request": 1}),
                 ("dance", {}), ("open", {"session": 7}),
                 ("begin", {"session": Order("echo").id, "phase": "afterwards"})]
         agent = self.a
@@ -210,7 +224,7 @@ class Lies(Hosts):
         # A session does not outlive its connection, and its report waits until there is one.
         self.assertIn(f"session {order.id}: closed", self.fleet.log("a"))
 
-    # --- a peer that lies ------------------------------------------------------------------------
+    # --- a peer that lies
 
     def test_echo_answers_nothing_but_its_session(self):
         order, other = Order("echo"), Order("echo")
@@ -219,8 +233,10 @@ class Lies(Hosts):
         stranger = self.wire("r", "10.9.2.254", to=(B, port))
         hello = order.request("hello", 5, 6)
         phase = [order.request("measure", sequence) for sequence in range(40)]
-        rubbish = [b"", b"x", bytes(44), bytes(HELLO_BYTES), secrets.token_bytes(HELLO_BYTES), secrets.token_bytes(1400),
-                   other.request("hello", 5, 6), hello[:-1], hello[:44], hello + bytes(4), hello[:-1] + bytes([hello[-1] ^ 1])]
+        rubbish = [b"", b"x", bytes(44), bytes(HELLO_BYTES), secrets.token_bytes(HELLO_BYTES),
+                   secrets.token_bytes(1400), other.request("hello", 5, 6), hello[:-1], hello[:44],
+                   hello + bytes(4),
+                   hello[:-1] + bytes([hello[-1] ^ 1])]
         # Before anybody has said hello.
         wire.send(*rubbish, *phase[:3], order.request("confirm", 5, 6), order.request("warmup", 0))
         self.assertEqual([], wire.take())
@@ -257,7 +273,8 @@ class Lies(Hosts):
         self.assertEqual("closed", last["type"])
         # Everything is counted.
         forward, reverse = (report["phases"]["measure"][leg] for leg in ("forward", "reverse"))
-        self.assertEqual((11, 10, 0), (forward["received"], forward["duplicates"], forward["corrupt"]))
+        self.assertEqual((11, 10, 0), (forward["received"], forward["duplicates"],
+                                       forward["corrupt"]))
         self.assertEqual(len(rubbish) + len(replies) + 1 + 2, forward["foreign"])
         self.assertEqual((11, 11), (reverse["attempted"], reverse["sent"]))
         # Four hellos and confirms, two of them wrong.
@@ -272,15 +289,19 @@ class Lies(Hosts):
         order = Order("echo")
         ports = {name: order.opened(agent) for name, agent in (("a", self.a), ("b", self.b))}
         # Two echo roles with one key: a hello to B that seems to come from A's.
-        send_forged(self.network, "a", (A, ports["a"]), (B, ports["b"]), order.request("hello", 1, 2))
+        send_forged(self.network, "a", (A, ports["a"]), (B, ports["b"]),
+                    order.request("hello", 1, 2))
         time.sleep(0.5)
         self.assertEqual((1, 1), (self.sent_by("a"), self.sent_by("b")))
         for agent in (self.a, self.b):
             order.begin(agent)
             agent.hear(("begun",), order.id)
-        send_forged(self.network, "a", (A, ports["a"]), (B, ports["b"]), order.request("measure", 1))
-        send_forged(self.network, "b", (B, ports["b"]), (A, ports["a"]), order.request("hello", 3, 4))
-        send_forged(self.network, "b", (B, ports["b"]), (A, ports["a"]), order.reply(order.request("measure", 1), 1))
+        send_forged(self.network, "a", (A, ports["a"]), (B, ports["b"]),
+                    order.request("measure", 1))
+        send_forged(self.network, "b", (B, ports["b"]), (A, ports["a"]),
+                    order.request("hello", 3, 4))
+        send_forged(self.network, "b", (B, ports["b"]), (A, ports["a"]),
+                    order.reply(order.request("measure", 1), 1))
         time.sleep(0.5)
         self.assertEqual((2, 3), (self.sent_by("a"), self.sent_by("b")))
         foreign = {}
@@ -290,7 +311,7 @@ class Lies(Hosts):
             foreign[name] = report["phases"]["measure"]["forward"]["foreign"]
         self.assertEqual({"a": 1, "b": 1}, foreign)
 
-    # --- sessions that are left open ---------------------------------------------------------------
+    # --- sessions that are left open
 
     def test_zz_sessions_that_are_left_open_close_by_themselves(self):
         left = self.left_at + PATIENCE_S + 3 - time.monotonic()

@@ -33,9 +33,9 @@ class Stop(Hosts):
         """A run that is under way; it has been sent 100 datagrams for."""
         before = self.network.udp_from("a")
         run = subprocess.Popen(
-            self.network.inside("r", self.fleet.programs.sonde, "run", "--from", "a", "--to", "b", *flags,
-                                "--controller", f"127.0.0.1:{PORT}", "--identity", self.fleet.operator,
-                                "--output", self.fleet.path("runs"), "--json"),
+            self.network.inside("r", self.fleet.programs.sonde, "run", "--from", "a", "--to", "b",
+                                *flags, "--controller", f"127.0.0.1:{PORT}", "--identity",
+                                self.fleet.operator, "--output", self.fleet.path("runs"), "--json"),
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(run.kill)
         wait_for(lambda: self.network.udp_from("a") - before > 100)
@@ -57,7 +57,8 @@ class Stop(Hosts):
 
     def latest(self):
         """The newest case of a run that has begun since this test did, when there is one."""
-        rows = json.loads(self.fleet.sonde("results", "--json", "--since", self.began).stdout)["cases"]
+        rows = json.loads(self.fleet.sonde("results", "--json", "--since",
+                                           self.began).stdout)["cases"]
         return rows[0] if rows else None
 
     def assert_works(self):
@@ -99,7 +100,8 @@ class Stop(Hosts):
         self.assertEqual(1, run.returncode, complaint)
         self.assertIn(f"the {end}'s end is away", complaint)
         # The other end's report is there.
-        case = (json.loads(output) if end == "echo" else self.show(self.latest()["run"]))["cases"][0]
+        archive = json.loads(output) if end == "echo" else self.show(self.latest()["run"])
+        case = archive["cases"][0]
         self.assertEqual("error", case["status"])
         self.assertIn(f"the {end}'s end is away", case["error"])
         self.fleet.start_agent(name)

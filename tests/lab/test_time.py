@@ -29,7 +29,9 @@ class Stepped(Fleet):
         return super().__enter__()
 
     def step(self, name, seconds):
-        with open(self.path(name + ".step"), "r+b" if os.path.exists(self.path(name + ".step")) else "wb") as file:
+        path = self.path(name + ".step")
+        # Written in place: the daemon has it mapped.
+        with open(path, "r+b" if os.path.exists(path) else "wb") as file:
             file.write(struct.pack("=q", seconds))
 
 
@@ -158,7 +160,8 @@ class NearZero(Hosts):
         for process in self.fleet.agents.values():
             with open(f"/proc/{process.pid}/timens_offsets", encoding="ascii") as file:
                 self.assertIn("-", file.read())
-        for flags in (closed(seconds=0.3, clients=3, warmup=0.1), paced(interval_ms=2, seconds=0.3)):
+        for flags in (closed(seconds=0.3, clients=3, warmup=0.1),
+                      paced(interval_ms=2, seconds=0.3)):
             for engine in ("single", "batch"):
                 run, forward, reverse = self.measure(*flags, "--engine", engine)
                 self.assert_counts(forward)
