@@ -46,13 +46,6 @@ struct report_phases {
     struct half_phase measure;
 };
 
-/* How the sender's end came to an agreement with the echo role before anything else was sent. */
-struct agreement {
-    int64_t hellos_sent; /* repeats included */
-    int64_t hellos_answered;
-    int64_t rtt_ns; /* of the answer that counted; NONE_INT at the echo's end */
-};
-
 struct report {
     char schema[32];
     char id[40];      /* UUID version 7: of this report, and of the result that carries it */
@@ -64,7 +57,6 @@ struct report {
     char error[512]; /* "" when this end measured what it was asked for */
     char local[ADDR_TEXT_SIZE], peer[ADDR_TEXT_SIZE]; /* addresses in use; "" when none yet */
     char started[32], finished[32];                   /* RFC 3339 UTC */
-    int64_t clock_step_ns; /* how far the wall clock ran from the monotonic one; 0 below 100 ms */
     struct clock_report clock;
     struct grant rcvbuf, sndbuf; /* of this end's sockets */
     struct agreement agreement;

@@ -221,6 +221,12 @@ static void lose_elsewhere(struct leg *leg)
     leg->evidence = EVIDENCE_SYSTEM_WIDE;
 }
 
+static void make_stalls(struct phase *phase, int64_t at_sender_ns, int64_t at_echo_ns)
+{
+    *(int64_t *)list_append_sized(&phase->stalls_ns, sizeof(int64_t)) = at_sender_ns;
+    *(int64_t *)list_append_sized(&phase->stalls_ns, sizeof(int64_t)) = at_echo_ns;
+}
+
 static void two_hosts_and_every_place(void **state)
 {
     struct make_shape shape = make_shape_small();
@@ -241,6 +247,11 @@ static void two_hosts_and_every_place(void **state)
         measure->forward.duplicates = 3;
         measure->reverse.reordered = 4;
     }
+    make_case_at(&run, 0)->agreement = (struct agreement){ true, 6, 2, 1000000, 0 };
+    make_case_at(&run, 1)->agreement = (struct agreement){ true, 2, 2, 1000000, 0 };
+    make_host_at(&run, 0)->clock_step_ns = -3600 * INT64_C(1000000000);
+    make_host_at(&run, 1)->clock_step_ns = 0;
+    make_stalls(&make_case_at(&run, 0)->phases.measure, 0, 5 * INT64_C(1000000000));
     golden_expect(&run, "pair.txt");
     run_done(&run);
 }
