@@ -129,5 +129,6 @@ void terminal_pair(const struct run *run, struct terminal_style style, struct bu
         terminal_kernel(&page);
     page.host = 0;
     terminal_rates(&page);
+    terminal_one_way(&page);
     grid_done(&page.grid);
 }

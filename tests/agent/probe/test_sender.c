@@ -18,6 +18,8 @@ struct role {
     struct sender *sender;
     struct leg forward, reverse;
     struct histogram rtt;
+    struct delays there, back;
+    int64_t offset_ns; /* the echo role's clock is ahead by this */
 };
 
 static struct role role_new(size_t payload, size_t window)
@@ -42,6 +44,8 @@ static void count(struct role *role)
     role->reverse = (struct leg){ 0 };
     histogram_init(&role->rtt);
     sender_account(role->sender, &role->forward, &role->reverse, &role->rtt);
+    role->there = role->back = (struct delays){ 0 };
+    sender_delays(role->sender, &role->there, &role->back);
 }
 
 /* A datagram as it came to the echo role's socket. */
@@ -73,7 +77,7 @@ static void make_echo(struct role *role, const struct asked *asked, uint32_t seq
                       int64_t residence_ns)
 {
     struct stage *stage = role->stage;
-    struct mono now = mono_now();
+    struct mono now = mono_after(mono_now(), role->offset_ns);
     const struct stamp_reply reply = {
         .sequence = sequence,
         .timestamp = session_timestamp(&stage->session, now),
@@ -185,6 +189,7 @@ static void takes_an_echo_once(void **state)
     assert_int_equal(role.reverse.duplicates, 2);
     assert_int_equal(role.forward.sent, ALL + 1);
     assert_int_equal(role.rtt.count, 1);
+    assert_int_equal(role.there.count, 1);
     assert_int_equal(sender_outstanding(role.sender), ALL);
     role_free(&role);
 }
@@ -306,7 +311,7 @@ static void counts_late_what_comes_after_the_drain(void **state)
     count(&role);
     assert_int_equal(role.reverse.late, ALL);
     assert_int_equal(role.reverse.received, 0);
-    assert_int_equal(role.rtt.count, 0);
+    assert_true(role.rtt.count == 0 && role.there.count == 0);
     assert_int_equal(role.forward.sent, ALL);
     role_free(&role);
 }
@@ -352,6 +357,45 @@ static void does_not_believe_an_impossible_residence(void **state)
         count(&role);
         assert_int_equal(role.rtt.count, 1);
         assert_true(role.rtt.min >= 2 * NS_PER_MS);
+        assert_int_equal(role.there.count + role.back.count, 0);
+        role_free(&role);
+    }
+}
+
+/* 20 ms there, 5 ms at the echo role, 10 ms back, told by clocks that are a day apart or not. */
+static void tells_each_way_by_both_clocks(void **state)
+{
+    static const int64_t offsets[] = { 0, 86400 * NS_PER_S, -86400 * NS_PER_S };
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct role role = role_new(44, 1);
+        int64_t there, trip;
+        struct mono sent, answered;
+        struct asked asked;
+
+        role.offset_ns = offsets[i];
+        sender_burst(role.sender);
+        sent = sender_first_sent(role.sender);
+        asked = take_request(&role);
+        poll(NULL, 0, 25);
+        there = mono_between(sent, mono_now()) - 5 * NS_PER_MS;
+        make_echo(&role, &asked, 0, 5 * NS_PER_MS);
+        answered = mono_now();
+        poll(NULL, 0, 10);
+        send_back(&role, &asked, 44);
+        assert_true(stage_readable(role.stage->client_fd[0], STAGE_WAIT_MS));
+        collect(&role, false, never);
+        trip = mono_between(sent, mono_now()) - 5 * NS_PER_MS;
+        count(&role);
+        assert_int_equal(role.rtt.count, 1);
+        assert_in_range(role.rtt.min, there + 9 * NS_PER_MS, trip);
+        assert_true(role.there.count == 1 && role.back.count == 1);
+        assert_in_range(role.there.min - offsets[i], there,
+                        mono_between(sent, answered) - 5 * NS_PER_MS + 2);
+        assert_true(role.there.min + role.back.min == role.rtt.min);
+        assert_true(offsets[i] <= 0 || role.back.max < 0); /* signed */
+        assert_true(offsets[i] >= 0 || role.there.max < 0);
         role_free(&role);
     }
 }
@@ -471,6 +515,7 @@ int main(void)
         cmocka_unit_test(counts_late_what_comes_after_the_drain),
         cmocka_unit_test(takes_the_echo_roles_time_off_a_round_trip),
         cmocka_unit_test(does_not_believe_an_impossible_residence),
+        cmocka_unit_test(tells_each_way_by_both_clocks),
         cmocka_unit_test(forgets_a_phase),
         cmocka_unit_test(keeps_pace_and_never_makes_up),
         cmocka_unit_test(gives_the_slots_of_the_refused_back),
