@@ -31,8 +31,7 @@ static enum status check(const struct end_order *order, struct fault *fault)
     return STATUS_OK;
 }
 
-/* The wall clock is read between two readings of the other: it is off by half of the gap at most.
- */
+/* The wall clock is read between two readings of the other: half of the gap is what it costs. */
 static void read_clocks(struct end_base *base)
 {
     struct mono before = mono_now();
@@ -106,8 +105,7 @@ void end_half_fill(struct half_phase *half, const struct end_sample *before,
     half->drops = sockets.drops;
 }
 
-/* What the kernel said, and since then as much more as it adds itself while nobody tells it better.
- */
+/* What the kernel said, and what it adds itself in such a time while nobody tells it better. */
 static struct clock_report clock_by_now(const struct end_base *base)
 {
     struct clock_report clock = base->clock;
