@@ -16,6 +16,7 @@ struct echo_end {
     int fd;
     uint16_t port;
     struct greeting greeting;
+    int64_t strangers; /* that came outside of phases */
     struct echo *echo;
     struct echo_worker **workers;
     size_t threads;
@@ -128,13 +129,15 @@ static void greet(struct echo_end *end, struct datagram *datagram)
     uint8_t random[12];
     int error;
 
-    if (datagram->length != HELLO_SIZE ||
-        (end->place.may_guest != NULL && !end->place.may_guest(end->place.context, datagram->peer)))
-        return;
     digest_random(random, sizeof random);
-    if (greeting_receive(&end->greeting, datagram->peer, random, bytes->iov_base,
-                         datagram->length) != GREETING_ANSWER)
+    if (datagram->length != HELLO_SIZE ||
+        (end->place.may_guest != NULL &&
+         !end->place.may_guest(end->place.context, datagram->peer)) ||
+        greeting_receive(&end->greeting, datagram->peer, random, bytes->iov_base,
+                         datagram->length) != GREETING_ANSWER) {
+        end->strangers++;
         return;
+    }
     if (end->base.peer.length == 0 && greeting_confirmed(&end->greeting, datagram->peer)) {
         end->base.peer = *datagram->peer;
         end->base.local = *datagram->local;
@@ -241,8 +244,10 @@ enum status echo_end_report(struct echo_end *end, struct report *report, struct 
     if (status != STATUS_OK)
         return status;
     report->role = END_ECHO;
-    report->agreement = (struct agreement){ .hellos_sent = end->greeting.hellos,
+    report->agreement = (struct agreement){ .present = true,
+                                            .hellos_sent = end->greeting.hellos,
                                             .hellos_answered = end->greeting.answered,
-                                            .rtt_ns = NONE_INT };
+                                            .rtt_ns = NONE_INT,
+                                            .strangers = end->strangers };
     return STATUS_OK;
 }

@@ -208,6 +208,14 @@ struct mono sender_pace(struct sender *sender, int64_t interval_ns, struct mono 
     return sender->due;
 }
 
+void sender_pace_end(struct sender *sender, int64_t interval_ns, struct mono deadline)
+{
+    int64_t left = mono_between(sender->due, deadline);
+
+    if (left > 0)
+        sender->pace.skipped += (left + interval_ns - 1) / interval_ns;
+}
+
 struct pace sender_pace_kept(const struct sender *sender)
 {
     return sender->pace;

@@ -35,6 +35,9 @@ size_t sender_collect(struct sender *sender, size_t client, bool resend, struct 
  * is skipped and counted, never made up for. */
 struct mono sender_pace(struct sender *sender, int64_t interval_ns, struct mono now);
 
+/* Its time was over at `deadline`: what was due before and did not go out is skipped too. */
+void sender_pace_end(struct sender *sender, int64_t interval_ns, struct mono deadline);
+
 /* How well it kept its pace: the largest delay of a burst and the bursts that were skipped. */
 struct pace {
     int64_t slip_ns;

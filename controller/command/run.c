@@ -375,6 +375,18 @@ static enum status follow(struct view *view, struct fault *fault)
 /* --- afterwards ---------------------------------------------------------------------------------
  */
 
+/* Where no sender has begun, as when a host refused, the reason is all there is to tell. */
+static bool has_begun(const struct run *run)
+{
+    const struct case_result *cases = run->cases.items;
+
+    for (size_t i = 0; i < run->cases.count; i++) {
+        if (cases[i].agreement.present || cases[i].status != CASE_ERROR)
+            return true;
+    }
+    return false;
+}
+
 static enum exit_code keep(struct view *view, char **argv)
 {
     const struct request *request = view->request;
@@ -387,6 +399,10 @@ static enum exit_code keep(struct view *view, char **argv)
         complain(view->reason);
     if (remote_fetch_run(view->remote, view->run, &run, &fault) != STATUS_OK)
         return view->outcome == RUN_FAILED ? EXIT_FAILED : complain(fault.text);
+    if (view->outcome == RUN_FAILED && !has_begun(&run)) {
+        run_done(&run);
+        return EXIT_FAILED;
+    }
     kept = keep_run(argv[0], request->output, &run, path);
     keep_print(&run, request->json, path, terminal_run);
     code = view->outcome == RUN_FAILED ? EXIT_FAILED : keep_outcome(argv[0], &run, request->check);

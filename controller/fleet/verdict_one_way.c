@@ -26,10 +26,13 @@ static void withhold(struct one_way *one_way, const char *format, ...)
 static void doubt_clock(const struct report *report, struct one_way *one_way)
 {
     const char *host = end_role_names[report->role];
+    int64_t step_ns = report->host.clock_step_ns;
     char step[TEXT_QUANTITY_SIZE];
 
-    if (report->clock_step_ns != 0) {
-        text_duration(report->clock_step_ns, step);
+    if (step_ns == NONE_INT) {
+        withhold(one_way, "whether the clock of the %s's host was stepped is not known", host);
+    } else if (step_ns != 0) {
+        text_duration(step_ns, step);
         withhold(one_way, "the clock of the %s's host was stepped by %s meanwhile", host, step);
     } else if (report->clock.sync != CLOCK_SYNCHRONIZED) {
         withhold(one_way, "the clock of the %s's host is not %ssynchronized", host,

@@ -259,9 +259,16 @@ void channel_free(struct channel *channel)
     channel_leave(channel);
 }
 
+static void judge(struct channel_slot *slot, void *context)
+{
+    (void)channel_judge(context, slot);
+}
+
 void channel_use(struct channel *channel, const struct tls_context *context)
 {
     channel->context = context;
+    if (tls_context_has_crl(context))
+        channel_table_each(&channel->table, judge, channel);
 }
 
 static enum status make_socket(struct channel *channel, struct channel_socket_kind kind,

@@ -63,7 +63,8 @@ enum status channel_new(struct loop *loop, const struct channel_setup *setup,
  * for at most a second, which loop_free waits for. NULL is allowed. */
 void channel_free(struct channel *channel);
 
-/* New connections are made with this one. */
+/* New connections are made with this one; of those that are there, who is revoked by it is told so
+ * and closed. */
 void channel_use(struct channel *channel, const struct tls_context *context);
 
 /* From now on; connections that are there already stay. `roles` cannot change. */

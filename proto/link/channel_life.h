@@ -51,6 +51,9 @@ void channel_attend_all(struct channel *channel, struct mono now);
 /* Gives frames that have come, and up, to the owner. */
 void channel_deliver(struct channel *channel, struct channel_slot *slot);
 
+/* Closes it when the channel's context has its certificate among the revoked; true then. */
+bool channel_judge(struct channel *channel, struct channel_slot *slot);
+
 /* Tells the owner that it is down, unless it knows. */
 void channel_tell_down(struct channel *channel, struct channel_slot *slot, const char *reason);
 

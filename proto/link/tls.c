@@ -352,6 +352,24 @@ enum status tls_identity(const struct tls *tls, unsigned roles, struct identity 
     return STATUS_OK;
 }
 
+bool tls_is_revoked(const struct tls *tls, const struct tls_context *context)
+{
+    X509 *certificate = SSL_get0_peer_certificate(tls->ssl);
+    const STACK_OF(X509_OBJECT) * objects;
+    X509_REVOKED *entry;
+    bool is_revoked = false;
+
+    if (certificate == NULL || !tls_context_has_crl(context))
+        return false;
+    objects = X509_STORE_get0_objects(SSL_CTX_get_cert_store(tls_context_ssl(context)));
+    for (int i = 0; i < sk_X509_OBJECT_num(objects) && !is_revoked; i++) {
+        X509_CRL *crl = X509_OBJECT_get0_X509_CRL(sk_X509_OBJECT_value(objects, i));
+
+        is_revoked = crl != NULL && X509_CRL_get0_by_cert(crl, &entry, certificate) == 1;
+    }
+    return is_revoked;
+}
+
 struct wall tls_peer_expires(const struct tls *tls)
 {
     const X509 *certificate = SSL_get0_peer_certificate(tls->ssl);

@@ -49,13 +49,6 @@ struct report_phases {
     struct half_phase measure;
 };
 
-/* How the sender's end came to an agreement with the echo role before anything else was sent. */
-struct agreement {
-    int64_t hellos_sent; /* repeats included */
-    int64_t hellos_answered;
-    int64_t rtt_ns; /* of the answer that counted; NONE_INT at the echo's end */
-};
-
 /* Delays of the measure phase as the two hosts' clocks tell them: what the clocks are apart is in
  * them, added to one leg and taken off the other. The sender's end has all four timestamps. */
 struct one_way_seen {
@@ -75,7 +68,6 @@ struct report {
     char error[512]; /* "" when this end measured what it was asked for */
     char local[ADDR_TEXT_SIZE], peer[ADDR_TEXT_SIZE]; /* addresses in use; "" when none yet */
     char started[32], finished[32];                   /* RFC 3339 UTC */
-    int64_t clock_step_ns; /* how far the wall clock ran from the monotonic one; 0 below 100 ms */
     struct clock_report clock;
     struct grant rcvbuf, sndbuf; /* of this end's sockets */
     struct agreement agreement;

@@ -49,7 +49,8 @@ struct phase {
     double echoes_per_second; /* NAN when the case failed */
     int64_t slip_ns;        /* open loop: the largest delay of a burst; NONE_INT in closed loops */
     int64_t skipped_bursts; /* open loop: bursts left out because the sender was too late */
-    struct list counters;   /* of struct counters, one per host */
+    struct list stalls_ns; /* of int64_t, one per host, or empty: the longest time it was not run */
+    struct list counters;  /* of struct counters, one per host */
 };
 
 struct rtt {
@@ -95,6 +96,17 @@ struct case_phases {
     struct phase measure;
 };
 
+/* How the sender came to an agreement with the echo role of another host before anything else was
+ * sent. What is lost of it is in no leg. */
+struct agreement {
+    bool present;
+    int64_t hellos_sent; /* repeats included; at the echo's end: that came */
+    int64_t hellos_answered;
+    int64_t rtt_ns;    /* of the answer that counted; NONE_INT at the echo's end */
+    int64_t strangers; /* came to the echo role outside of phases and got no answer; NONE_INT at
+                          the sender's end */
+};
+
 struct case_result {
     int64_t index;
     struct case_params params;
@@ -102,12 +114,14 @@ struct case_result {
     char error[512];
     struct case_sockets sockets;
     struct first_burst first_burst;
+    struct agreement agreement; /* between two hosts; else null */
     struct case_phases phases;
     struct rtt rtt_ns;
     struct one_way one_way_ns; /* between two hosts; else null */
 };
 
 extern const struct record grant_record;
+extern const struct record agreement_record;
 extern const struct record refused_record;
 extern const struct record leg_record;
 extern const struct record lost_to_record;

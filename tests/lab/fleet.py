@@ -1,5 +1,5 @@
-"""Real daemons in a network of network.py: certificates, a controller in the router, agents in A and
-B, and an operator's commands."""
+"""Real daemons in a network of network.py: certificates, a controller in the router, agents in A
+and B, and an operator's commands."""
 
 import json
 import os
@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tempfile
 
-from network import ADDRESS, ROUTER, end, sh, wait_for
+from network import end, sh, wait_for
 
 PORT = 7862
 
@@ -18,7 +18,8 @@ class Programs:
     def __init__(self, sonde):
         self.sonde = os.path.abspath(sonde)
         self.agent = os.path.join(os.path.dirname(self.sonde), "sonde-agent")
-        self.certs = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../certs/sonde-certs"))
+        self.certs = os.path.abspath(os.path.join(os.path.dirname(__file__),
+                                                  "../../certs/sonde-certs"))
 
 
 class Certificates:
@@ -46,9 +47,10 @@ class Fleet:
         self.network, self.programs = network, Programs(sonde)
         self.names = agents
         self.controller_config = controller or {}
-        self.address = address or {"a": ROUTER["a", 4], "b": ROUTER["b", 4]}
+        self.address = address or network.controller
         self.folder = tempfile.mkdtemp(prefix="sonde-lab-")
         self.agents, self.server, self.overrides = {}, None, {}
+        self.around = {}  # name: words in front of a daemon's own, as ("env", "NAME=value")
 
     def __enter__(self):
         try:
@@ -89,14 +91,19 @@ class Fleet:
         with open(self.path(f"{name}.log"), "a", encoding="utf-8") as log:
             return self.network.popen(host, *words, stderr=log, stdout=log, **more)
 
-    def start_controller(self):
+    def write_controller(self):
+        """Its configuration; the path."""
         issued = self.path("issued", "controller-controller")
         config = {"listen": f"0.0.0.0:{PORT}",
                   "tls": {"ca": f"{issued}/ca.pem", "certificate": f"{issued}/controller.pem",
                           "key": f"{issued}/controller-key.pem"},
                   "store": {"path": self.path("sonde.sqlite")}, **self.controller_config}
-        self.server = self.start("r", "controller", self.programs.sonde, "serve", "--config",
-                                 self.write_config("controller.yaml", config))
+        return self.write_config("controller.yaml", config)
+
+    def start_controller(self, *before, **more):
+        self.server = self.start("r", "controller", *before, *self.around.get("controller", ()),
+                                 self.programs.sonde, "serve", "--config",
+                                 self.write_controller(), **more)
 
     def agent_config(self, name):
         issued = self.path("issued", f"agent-{name}")
@@ -109,9 +116,10 @@ class Fleet:
         config.update(self.overrides.get(name, {}))
         return config
 
-    def start_agent(self, name, host=None):
+    def start_agent(self, name, host=None, **more):
         path = self.write_config(f"{name}.yaml", self.agent_config(name))
-        self.agents[name] = self.start(host or name, name, self.programs.agent, "--config", path)
+        self.agents[name] = self.start(host or name, name, *self.around.get(name, ()),
+                                       self.programs.agent, "--config", path, **more)
         return self.agents[name]
 
     # --- an operator's commands ------------------------------------------------------------------
@@ -121,8 +129,8 @@ class Fleet:
                                                   f"127.0.0.1:{PORT}", "--identity", self.operator),
                               capture_output=True, text=True, timeout=timeout, **more)
         if check and done.returncode != 0:
-            raise RuntimeError(f"sonde {' '.join(map(str, words))}: {done.returncode}: {done.stderr}\n"
-                               f"controller:\n{self.log('controller')[-2000:]}")
+            raise RuntimeError(f"sonde {' '.join(map(str, words))}: {done.returncode}: "
+                               f"{done.stderr}\ncontroller:\n{self.log('controller')[-2000:]}")
         return done
 
     def rows(self):
@@ -139,7 +147,8 @@ class Fleet:
         try:
             wait_for(connected, seconds, pause=0.2)
         except TimeoutError as error:
-            logs = "".join(f"--- {name}\n{self.log(name)[-1500:]}" for name in ["controller", *self.names])
+            logs = "".join(f"--- {name}\n{self.log(name)[-1500:]}"
+                           for name in ["controller", *sorted(names)])
             raise TimeoutError(f"{names} did not connect\n{logs}") from error
 
     def run(self, *flags, source="a", target="b", **more):

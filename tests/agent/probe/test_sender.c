@@ -261,6 +261,10 @@ static void keeps_pace_and_never_makes_up(void **state)
         assert_int_equal(pace.slip_ns, steps[i].slip);
         assert_int_equal(pace.skipped, steps[i].skipped);
     }
+    sender_pace_end(role.sender, 100, (struct mono){ 2100 });
+    assert_int_equal(sender_pace_kept(role.sender).skipped, 4);
+    sender_pace_end(role.sender, 100, (struct mono){ 2301 });
+    assert_int_equal(sender_pace_kept(role.sender).skipped, 7);
     role_free(&role);
 }
 

@@ -33,6 +33,7 @@ static struct pair *new_pair(void)
     make_report(END_SENDER, &params, &made, &pair->sender);
     make_report(END_ECHO, &params, &made, &pair->echo);
     pair->sender.clock = pair->echo.clock = good;
+    pair->sender.host.clock_step_ns = pair->echo.host.clock_step_ns = 0;
     pair->sender.one_way_ns =
         (struct one_way_seen){ .present = true,
                                .count = 100,
@@ -154,13 +155,17 @@ static void a_clock_that_was_stepped_withholds(void **state)
     struct pair *pair = new_pair();
 
     (void)state;
-    pair->echo.clock_step_ns = -3 * NS_PER_S;
+    pair->echo.host.clock_step_ns = -3 * NS_PER_S;
     expect_withheld(pair, 4 * NS_PER_MS,
                     "the clock of the echo's host was stepped by -3 s meanwhile");
     pair = new_pair();
-    pair->sender.clock_step_ns = 200 * NS_PER_MS;
+    pair->sender.host.clock_step_ns = 200 * NS_PER_MS;
     expect_withheld(pair, 4 * NS_PER_MS,
                     "the clock of the sender's host was stepped by 200 ms meanwhile");
+    pair = new_pair();
+    pair->sender.host.clock_step_ns = NONE_INT;
+    expect_withheld(pair, 4 * NS_PER_MS,
+                    "whether the clock of the sender's host was stepped is not known");
 }
 
 static void without_samples_there_is_nothing_to_tell(void **state)

@@ -247,6 +247,12 @@ static void time_one_way(struct run *run)
     }
 }
 
+static void make_stalls(struct phase *phase, int64_t at_sender_ns, int64_t at_echo_ns)
+{
+    *(int64_t *)list_append_sized(&phase->stalls_ns, sizeof(int64_t)) = at_sender_ns;
+    *(int64_t *)list_append_sized(&phase->stalls_ns, sizeof(int64_t)) = at_echo_ns;
+}
+
 static void two_hosts_and_every_place(void **state)
 {
     struct make_shape shape = make_shape_small();
@@ -268,6 +274,11 @@ static void two_hosts_and_every_place(void **state)
         measure->reverse.reordered = 4;
     }
     time_one_way(&run);
+    make_case_at(&run, 0)->agreement = (struct agreement){ true, 6, 2, 1000000, 0 };
+    make_case_at(&run, 1)->agreement = (struct agreement){ true, 2, 2, 1000000, 0 };
+    make_host_at(&run, 0)->clock_step_ns = -3600 * INT64_C(1000000000);
+    make_host_at(&run, 1)->clock_step_ns = 0;
+    make_stalls(&make_case_at(&run, 0)->phases.measure, 0, 5 * INT64_C(1000000000));
     golden_expect(&run, "pair.txt");
     run_done(&run);
 }
