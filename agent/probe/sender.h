@@ -4,6 +4,7 @@
 #ifndef SONDE_PROBE_SENDER_H
 #define SONDE_PROBE_SENDER_H
 
+#include "agent/probe/delays.h"
 #include "agent/probe/engine.h"
 #include "agent/probe/histogram.h"
 #include "agent/probe/session.h"
@@ -71,5 +72,9 @@ struct mono sender_last_echo(const struct sender *sender);
  * of the reverse leg, the round-trip times. */
 void sender_account(const struct sender *sender, struct leg *forward, struct leg *reverse,
                     struct histogram *rtt);
+
+/* Adds the one-way delays of the echoes that have a round-trip time and timestamps that make sense:
+ * T2 - T1 and T4 - T3 (RFC 8762) as the two ends' clocks tell them. */
+void sender_delays(const struct sender *sender, struct delays *forward, struct delays *reverse);
 
 #endif

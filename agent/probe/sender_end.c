@@ -22,7 +22,9 @@ struct sender_end {
     int64_t unreachable; /* "port unreachable" that came while it said hello */
     int refused;         /* errno of a hello that the kernel did not take */
     bool measured;
-    struct histogram rtt; /* of the measure phase */
+    /* Of the measure phase. */
+    struct histogram rtt;
+    struct delays there, back;
 };
 
 /* --- sockets -------------------------------------------------------------------------------- */
@@ -272,6 +274,9 @@ static void gather(struct sender_end *end, enum phase_kind kind, const struct ph
     half->skipped_bursts = open_loop ? times->pace.skipped : NONE_INT;
     if (kind == PHASE_MEASURE) {
         end->rtt = *rtt;
+        end->there = end->back = (struct delays){ 0 };
+        for (size_t i = 0; i < end->threads; i++)
+            sender_delays(end->senders[i], &end->there, &end->back);
         end->measured = true;
     }
     free(rtt);
@@ -330,5 +335,10 @@ enum status sender_end_report(struct sender_end *end, struct report *report, str
         report->rtt_ns.clock = RTT_CLOCK_USER;
         histogram_to_rtt(&end->rtt, &report->rtt_ns);
     }
+    if (end->there.count > 0)
+        report->one_way_ns = (struct one_way_seen){ .present = true,
+                                                    .count = end->there.count,
+                                                    .forward = delays_summary(&end->there),
+                                                    .reverse = delays_summary(&end->back) };
     return STATUS_OK;
 }

@@ -316,6 +316,8 @@ static enum status join(const struct report *const ends[END_COUNT], struct case_
     join_rtt(ends[END_SENDER], &result->rtt_ns);
     if (status == STATUS_OK)
         status = check_outcome(result, &broken);
+    if (status == STATUS_OK)
+        status = verdict_one_way(ends[END_SENDER], ends[END_ECHO], &result->one_way_ns, &broken);
     /* What an end says of itself explains more than what does not fit because of it. */
     if (said != STATUS_OK)
         return said;

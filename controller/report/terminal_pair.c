@@ -144,8 +144,8 @@ static void tell_times(const struct run *run, struct buf *text)
             continue;
         text_duration(step_ns < 0 ? -step_ns : step_ns, time);
         buf_printf(text,
-                   "The wall clock of the %s host was set %s by %s meanwhile; no time here is "
-                   "taken from it. ",
+                   "The wall clock of the %s host was set %s by %s meanwhile; no round-trip time "
+                   "is taken from it. ",
                    names[i], step_ns < 0 ? "back" : "ahead", time);
     }
 }
@@ -189,5 +189,6 @@ void terminal_pair(const struct run *run, struct terminal_style style, struct bu
         terminal_kernel(&page);
     page.host = 0;
     terminal_rates(&page);
+    terminal_one_way(&page);
     grid_done(&page.grid);
 }

@@ -17,7 +17,10 @@ extern const char *const end_role_names[];   /* "sender", "echo" */
 extern const char *const phase_kind_names[]; /* "warmup", "measure" */
 extern const char *const clock_sync_names[]; /* "unknown", "unsynchronized", "synchronized" */
 
-/* What the kernel says of its wall clock (ntp_adjtime). */
+/* What the kernel says of its wall clock (ntp_adjtime). In a report: of the timestamps in this
+ * end's datagrams, which run on from one reading of that clock; max_error_ns has grown with the
+ * time since.
+ */
 struct clock_report {
     enum clock_sync sync;
     int64_t max_error_ns; /* NONE_INT when unknown */
@@ -46,6 +49,14 @@ struct report_phases {
     struct half_phase measure;
 };
 
+/* Delays of the measure phase as the two hosts' clocks tell them: what the clocks are apart is in
+ * them, added to one leg and taken off the other. The sender's end has all four timestamps. */
+struct one_way_seen {
+    bool present;
+    int64_t count; /* of each leg */
+    struct delay forward, reverse;
+};
+
 struct report {
     char schema[32];
     char id[40];      /* UUID version 7: of this report, and of the result that carries it */
@@ -61,8 +72,9 @@ struct report {
     struct grant rcvbuf, sndbuf; /* of this end's sockets */
     struct agreement agreement;
     struct report_phases phases;
-    struct rtt rtt_ns; /* sender's end; else null */
-    struct host host;  /* this host: facts, limits, counters around the case */
+    struct rtt rtt_ns;              /* sender's end; else null */
+    struct one_way_seen one_way_ns; /* sender's end with samples; else null */
+    struct host host;               /* this host: facts, limits, counters around the case */
 };
 
 extern const struct record clock_report_record;

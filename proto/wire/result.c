@@ -89,6 +89,21 @@ static const struct field rtt_fields[] = {
 };
 const struct record rtt_record = RECORD_OR_NULL(rtt, rtt_fields);
 
+static const struct field delay_fields[] = {
+    INT(struct delay, min, -COUNT_MAX, COUNT_MAX, "ns"),
+    INT(struct delay, mean, -COUNT_MAX, COUNT_MAX, "ns"),
+    INT(struct delay, max, -COUNT_MAX, COUNT_MAX, "ns"),
+};
+const struct record delay_record = RECORD_OR_NULL(delay, delay_fields);
+
+static const struct field one_way_fields[] = {
+    COUNT_OR_NULL(struct one_way, error_ns, "both clocks' largest errors together, ns"),
+    TEXT_OR_NULL(struct one_way, withheld, "why a leg is null; null when none is"),
+    PART_OR_NULL(struct one_way, forward, delay_record, "sender to echo"),
+    PART_OR_NULL(struct one_way, reverse, delay_record, "echo to sender"),
+};
+const struct record one_way_record = RECORD_OR_NULL(one_way, one_way_fields);
+
 static const struct field case_sockets_fields[] = {
     PART(struct case_sockets, rcvbuf, grant_record, "receive buffer of the echo role's socket"),
     PART(struct case_sockets, sndbuf, grant_record, "send buffer of the clients' sockets"),
@@ -141,6 +156,9 @@ static const struct field case_result_fields[] = {
     PART(struct case_result, phases, case_phases_record, "what was counted"),
     PART_OR_NULL(struct case_result, rtt_ns, rtt_record,
                  "round-trip time less the echo role's residence, ns"),
+    { FIELD_AT(struct case_result, one_way_ns), .type = FIELD_RECORD,
+      .flags = FIELD_NULLABLE | FIELD_OPTIONAL, .record = &one_way_record,
+      .help = "between two hosts: delay of each leg, where the clocks' error allows it, ns" },
 };
 const struct record case_result_record = RECORD(case_result, case_result_fields);
 

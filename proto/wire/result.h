@@ -60,6 +60,21 @@ struct rtt {
     struct list histogram;                        /* of int64_t[2]: lowest ns of a bucket, count */
 };
 
+/* Delays of one direction between two hosts' clocks, ns; negative ones are possible. */
+struct delay {
+    bool present;
+    int64_t min, mean, max;
+};
+
+/* What is known of the way there and of the way back, each for itself. A leg is there only when the
+ * clocks' error is no larger than its `min`. */
+struct one_way {
+    bool present;
+    int64_t error_ns;   /* of both clocks together; NONE_INT when unknown */
+    char withheld[256]; /* why a leg is null; "" when none is */
+    struct delay forward, reverse;
+};
+
 struct case_sockets {
     bool present;
     struct grant rcvbuf;       /* of the echo role's socket */
@@ -102,6 +117,7 @@ struct case_result {
     struct agreement agreement; /* between two hosts; else null */
     struct case_phases phases;
     struct rtt rtt_ns;
+    struct one_way one_way_ns; /* between two hosts; else null */
 };
 
 extern const struct record grant_record;
@@ -111,6 +127,8 @@ extern const struct record leg_record;
 extern const struct record lost_to_record;
 extern const struct record phase_record;
 extern const struct record rtt_record;
+extern const struct record delay_record;
+extern const struct record one_way_record;
 extern const struct record case_result_record;
 
 /* The sum of a leg's refusals and of its places; stops at INT64_MAX, as an archive may say

@@ -136,6 +136,9 @@ class Time(Hosts):
                 steps = [one["clock_step_ns"] for one in run["hosts"]]
                 self.assertAlmostEqual(hours * 3600e9, steps[host], delta=1e9)
                 self.assertEqual(0, steps[1 - host])
+                one_way = run["cases"][0]["one_way_ns"]
+                self.assertEqual([None, None], [one_way["forward"], one_way["reverse"]])
+                self.assertIn(f"{('sender', 'echo')[host]}'s host was stepped", one_way["withheld"])
                 self.assertIn("set back by 3600 s" if hours < 0 else "set ahead by 7200 s",
                               self.fleet.sonde("show", run["id"]).stdout.replace("\n", " "))
                 self.fleet.step(name, 0)

@@ -96,6 +96,29 @@ static void an_end_that_failed_can_say_so(void **state)
     buf_done(&bytes);
 }
 
+/* A report of before there were one-way delays. */
+static void an_older_body_reads_without_one_way_delays(void **state)
+{
+    struct filler filler = { .how = FILL_LEAST };
+    struct report report, back;
+    struct buf text;
+    char *key;
+
+    (void)state;
+    fill(&filler, &report);
+    report.one_way_ns = (struct one_way_seen){ .present = false };
+    to_json(&report, &text);
+    key = strstr(text.data, "\"one_way_ns\":null,");
+    assert_non_null(key);
+    memset(key, ' ', strlen("\"one_way_ns\":null,"));
+    back.one_way_ns.present = true;
+    assert_int_equal(record_from_json(&report_record, text.data, text.length, &back, NULL),
+                     STATUS_OK);
+    assert_false(back.one_way_ns.present);
+    record_done(&report_record, &back);
+    buf_done(&text);
+}
+
 /* More than any host has: every number at its end, a full histogram, 300 limits with long names. */
 static void a_large_report_fits_into_a_result(void **state)
 {
@@ -121,6 +144,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(comes_back_in_both_forms),
         cmocka_unit_test(an_end_that_failed_can_say_so),
+        cmocka_unit_test(an_older_body_reads_without_one_way_delays),
         cmocka_unit_test(a_large_report_fits_into_a_result),
     };
 

@@ -150,7 +150,7 @@ static void keys_are_those_of_the_archive(void **state)
         "\"lost_echoes\":10,\"echoes_per_second\":null,\"slip_ns\":null,\"skipped_bursts\":null,"
         "\"stalls_ns\":[],\"counters\":[{\"udp.delivered\":null,\"udp.sent\":1,",
         "\"rtt_ns\":{\"clock\":\"user\",\"count\":1,\"min\":null,\"p50\":12345,\"p90\":null,"
-        "\"p99\":null,\"p999\":null,\"max\":null,\"histogram\":[[12288,1]]}}]}",
+        "\"p99\":null,\"p999\":null,\"max\":null,\"histogram\":[[12288,1]]},\"one_way_ns\":null}]}",
     };
     struct run run;
     struct buf text;
