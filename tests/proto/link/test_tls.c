@@ -368,6 +368,35 @@ static void a_name_that_can_be_none_is_refused(void **state)
     tls_free(client);
 }
 
+/* What is no record of a hello is not waited for. */
+static void a_first_record_is_whole_before_anything_is_done(void **state)
+{
+    static const char other[] = "GET / HTTP/1.1";
+    struct world *world = *state;
+    struct lane lane;
+    struct fault fault;
+    struct buf hello;
+
+    lane_of(&lane, world);
+    buf_init(&hello, 1 << 16);
+    assert_int_equal(tls_input(lane.client, NULL, 0, NULL, &fault), STATUS_OK);
+    tls_output(lane.client, &hello);
+    for (size_t i = 0; i < hello.length; i++) {
+        assert_int_equal(tls_output_pending(lane.server), 0);
+        assert_int_equal(
+            tls_input(lane.server, hello.data + i, 1, &lane.server_plain, &lane.server_fault),
+            STATUS_OK);
+    }
+    assert_int_not_equal(tls_output_pending(lane.server), 0);
+    lane_talk(&lane);
+    assert_true(tls_is_open(lane.client) && tls_is_open(lane.server));
+    buf_done(&hello);
+    lane_done(&lane);
+    lane_of(&lane, world);
+    assert_int_equal(tls_input(lane.server, other, sizeof other, NULL, &fault), STATUS_INVALID);
+    lane_done(&lane);
+}
+
 /* A hello that announces 96 KiB and is sent in records, as far as it is taken. */
 static void a_stranger_may_send_64_kib(void **state)
 {
@@ -433,6 +462,7 @@ int main(void)
         cmocka_unit_test(roles_and_domains_are_checked),
         cmocka_unit_test(names_are_checked_when_asked),
         cmocka_unit_test(a_name_that_can_be_none_is_refused),
+        cmocka_unit_test(a_first_record_is_whole_before_anything_is_done),
         cmocka_unit_test(a_stranger_may_send_64_kib),
         cmocka_unit_test(one_connections_end_is_nothing_to_another),
     };
