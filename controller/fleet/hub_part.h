@@ -28,6 +28,7 @@ struct connection {
     char name[NAME_SIZE];
     char address[ADDR_TEXT_SIZE];
     bool greeted;               /* an agent that has said hello */
+    bool refused;               /* and why was logged */
     bool turned_away;           /* a result of it could not be taken in */
     bool unreadable;            /* a report of it could not be read, and that was logged */
     char reason[REASON_SIZE];   /* why it went down */

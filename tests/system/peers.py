@@ -11,7 +11,7 @@ import msgpack
 class Peer:
     """One connection with a certificate; frames in and out are maps."""
 
-    def __init__(self, port, files, version=None):
+    def __init__(self, port, files, source="127.0.0.1", receive_buffer=0):
         ca, certificate, key = files
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.minimum_version = ssl.TLSVersion.TLSv1_3
@@ -21,11 +21,18 @@ class Peer:
             context.load_cert_chain(certificate, key)
         context.set_alpn_protocols(["sonde/1"])
         self.read = b""
-        with socket.create_connection(("127.0.0.1", port), 10) as raw:
+        with socket.socket() as raw:
+            raw.settimeout(10)
+            if receive_buffer:
+                raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+            raw.bind((source, 0))
+            raw.connect(("127.0.0.1", port))
             self.socket = context.wrap_socket(raw)
 
     def send(self, message):
-        body = msgpack.packb(message)
+        self.send_frame(msgpack.packb(message))
+
+    def send_frame(self, body):
         self.socket.sendall(struct.pack(">I", len(body)) + body)
 
     def frame(self):
@@ -57,8 +64,8 @@ class Peer:
 class Agent(Peer):
     """An agent that has said hello."""
 
-    def __init__(self, port, files):
-        super().__init__(port, files)
+    def __init__(self, port, files, **more):
+        super().__init__(port, files, **more)
         try:
             self.hello()
         except BaseException:
