@@ -1,5 +1,5 @@
-"""Certificates that sonde-certs would not issue: any names, any times, any role. The openssl program
-signs them with the authority of a sonde-certs folder."""
+"""Certificates that sonde-certs would not issue: any names, any times, any role. The openssl
+program signs them with the authority of a sonde-certs folder."""
 
 import os
 import shutil

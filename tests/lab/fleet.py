@@ -59,6 +59,7 @@ class Fleet:
                                     ",".join(sorted(set(self.address.values()))))
             self.operator = self.certificates.issue("operator", "tester")
             self.start_controller()
+            wait_for(lambda: "listens on" in self.log("controller"))
             for name in self.names:
                 self.start_agent(name)
             self.wait_connected()

@@ -47,5 +47,6 @@ def stored(store, agent):
 
 def count(store):
     """How many results the controller has."""
-    with contextlib.closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True, timeout=20)) as database:
+    uri = f"file:{store}?mode=ro"
+    with contextlib.closing(sqlite3.connect(uri, uri=True, timeout=20)) as database:
         return database.execute("SELECT count(*) FROM results").fetchone()[0]

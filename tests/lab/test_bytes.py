@@ -50,7 +50,8 @@ class Bytes(unittest.TestCase):
 
     def some_sizes(self, count, largest=200_000):
         chance = random.Random(self.seed)
-        sizes = [10, 11, 200_000] + [int(10 * (largest / 10) ** chance.random()) for _ in range(count)]
+        sizes = [10, 11, 200_000]
+        sizes += [int(10 * (largest / 10) ** chance.random()) for _ in range(count)]
         chance.shuffle(sizes)
         return sizes
 

@@ -45,6 +45,10 @@ class Disks(unittest.TestCase):
         wait_for(lambda: len(spools.stored(self.store, name)) >= len(ids), 40, pause=0.2)
         self.assertEqual(ids, [one for one, _ in spools.stored(self.store, name)])
 
+    def assert_empty(self, fleet, name):
+        """The controller has acknowledged all that was in this spool."""
+        wait_for(lambda: not spools.listed(fleet.path(f"{name}.sqlite"))[0], 20, pause=0.3)
+
     def assert_alive(self, fleet):
         for process in (fleet.server, *fleet.agents.values()):
             self.assertIsNone(process.poll(), fleet.log("controller"))
@@ -69,7 +73,7 @@ class Disks(unittest.TestCase):
         kept = {name: spools.listed(fleet.path(f"{name}.sqlite")) for name in ids}
         for name, (waiting, dropped) in kept.items():
             self.assertEqual(0, dropped)
-            self.assertEqual(ids[name][-len(waiting):], waiting)
+            self.assertEqual(ids[name][len(ids[name]) - len(waiting):], waiting)
             stored = [one for one, _ in spools.stored(self.store, name)]
             self.assertEqual(set(ids[name]), {*waiting, *stored})
         self.assertGreater(sum(len(waiting) for waiting, _ in kept.values()), 40)
@@ -79,7 +83,8 @@ class Disks(unittest.TestCase):
             self.assert_stored(name, ids[name])
         self.wait_logged(fleet, "controller", "store: works again")
         self.assert_alive(fleet)
-        wait_for(lambda: not any(spools.listed(fleet.path(f"{name}.sqlite"))[0] for name in ids), 20, pause=0.3)
+        for name in ids:
+            self.assert_empty(fleet, name)
 
     def test_an_agents_disk_is_full(self):
         folder = self.disk("1m")
@@ -88,24 +93,26 @@ class Disks(unittest.TestCase):
         for name in "ab":
             fleet.start_agent(name)
         fleet.wait_connected("ab")
-        with contextlib.suppress(OSError), open(os.path.join(folder, "ballast"), "wb", buffering=0) as ballast:
+        ballast = os.path.join(folder, "ballast")
+        with contextlib.suppress(OSError), open(ballast, "wb", buffering=0) as file:
             while True:
-                ballast.write(b"x" * 4096)
+                file.write(b"x" * 4096)
         results = []
         run = threading.Thread(target=lambda: results.append(fleet.run(
-            "--payload", "200", "--window", "1", "--clients", "1", "--warmup", "0", "--seconds", "0.2",
-            "--idle", "0", "--address", "127.0.0.1", check=False)))
+            "--payload", "200", "--window", "1", "--clients", "1", "--warmup", "0", "--idle", "0",
+            "--seconds", "0.2", "--address", "127.0.0.1", check=False)))
         run.start()
         self.wait_logged(fleet, "a", "the spool takes no result, they wait in memory")
         self.assert_alive(fleet)
-        os.unlink(os.path.join(folder, "ballast"))
+        os.unlink(ballast)
         run.join()
         self.assertEqual("pass", results[0]["cases"][0]["status"])
         self.wait_logged(fleet, "a", "the spool takes results again")
 
     def test_a_spool_is_full(self):
         fleet = self.fleet()
-        fleet.overrides["a"] = {"spool": {"path": fleet.path("a.sqlite"), "max_bytes": SMALLEST_SPOOL}}
+        fleet.overrides["a"] = {"spool": {"path": fleet.path("a.sqlite"),
+                                          "max_bytes": SMALLEST_SPOOL}}
         ids = spools.put(fleet.path("a.sqlite"), [SMALLEST_SPOOL // 20] * 30)
         fleet.start_agent("a")
         fleet.wait_connected("a")
@@ -115,7 +122,8 @@ class Disks(unittest.TestCase):
 
     def hold(self, path, seconds):
         """Another process has locked the file."""
-        with contextlib.closing(sqlite3.connect(path, isolation_level=None, timeout=10)) as database:
+        other = sqlite3.connect(path, isolation_level=None, timeout=10)
+        with contextlib.closing(other) as database:
             database.execute("BEGIN IMMEDIATE")
             time.sleep(seconds)
             database.execute("ROLLBACK")
@@ -140,7 +148,7 @@ class Disks(unittest.TestCase):
         wait_for(lambda: spools.count(self.store) > 0, 20)
         self.hold(fleet.path("a.sqlite"), LOCKED_S)
         self.assert_stored("a", ids)
-        wait_for(lambda: not spools.listed(fleet.path("a.sqlite"))[0], 20, pause=0.3)
+        self.assert_empty(fleet, "a")
         self.assert_alive(fleet)
         self.assertEqual(1, fleet.log("a").count("connected to"), fleet.log("a"))
 

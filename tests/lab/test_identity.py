@@ -136,7 +136,7 @@ class Case(unittest.TestCase):
         try:
             wait_for(all_there, 30, pause=0.2)
         except TimeoutError:
-            self.fail(f"{name} was not let in:\n{self.fleet.log(name)}\n{self.fleet.log('controller')}")
+            self.fail(f"{name} was not let in:\n{self.fleet.log(name)}")
         self.assertEqual(self.put[name],
                          [one for one, _ in spools.stored(self.fleet.path("sonde.sqlite"), name)])
 
@@ -149,7 +149,8 @@ class Agents(Case):
 
     @classmethod
     def door(cls):
-        """A proxy that connects from an address of its own, by which the controller's log knows it."""
+        """A proxy that connects from an address of its own, by which the controller's log knows
+        it."""
         return Proxy(("127.0.0.1", PORT), source=f"127.0.1.{len(cls.doors) + 1}").__enter__()
 
     @classmethod
@@ -162,11 +163,11 @@ class Agents(Case):
         cls.fleet.write_controller()
         cls.fleet.server.send_signal(signal.SIGHUP)
         wait_for(lambda: "certificates read anew" in cls.fleet.log("controller"))
-        cls.start("brief", certificates.files(
-            cls.sign("brief", "agent", "spiffe://lab.test/agent/brief", ends=BRIEF_S), "agent"), cls.door())
+        brief = cls.sign("brief", "agent", "spiffe://lab.test/agent/brief", ends=BRIEF_S)
+        cls.start("brief", certificates.files(brief, "agent"), cls.door())
         cls.start("revoked", certificates.files(cls.issue("agent", "revoked"), "agent"), cls.door())
-        cls.start("foreign", certificates.files(
-            cls.sign("foreign", "agent", "spiffe://other.test/agent/foreign"), "agent"), cls.door())
+        foreign = cls.sign("foreign", "agent", "spiffe://other.test/agent/foreign")
+        cls.start("foreign", certificates.files(foreign, "agent"), cls.door())
         cls.start_of_another_authority("stranger", both=True)
         cls.start_of_another_authority("distrust", both=False)
         early = cls.sign("early", "agent", "spiffe://lab.test/agent/early", begins=EARLY_S)
@@ -218,26 +219,29 @@ class Agents(Case):
         self.assert_let_in(name)
 
     def test_of_an_unknown_authority(self):
-        self.assert_refused("stranger", "certificate of an unknown CA", "the other side says: unknown CA")
+        self.assert_refused("stranger", "certificate of an unknown CA",
+                            "the other side says: unknown CA")
         self.assert_pauses_grow("stranger")
         self.assert_away("stranger")
         self.renew("stranger")
 
     def test_one_that_does_not_know_the_controllers_authority(self):
-        self.assert_refused("distrust", "the other side says: unknown CA", "certificate of an unknown CA")
+        self.assert_refused("distrust", "the other side says: unknown CA",
+                            "certificate of an unknown CA")
         self.assert_pauses_grow("distrust")
         self.renew("distrust")
 
     def test_of_another_trust_domain(self):
-        self.assert_refused("foreign", "certificate of another trust domain (spiffe://other.test/agent/foreign)",
-                            "another trust domain")
+        self.assert_refused("foreign", "certificate of another trust domain "
+                            "(spiffe://other.test/agent/foreign)", "another trust domain")
         self.assert_pauses_grow("foreign")
         self.renew("foreign")
 
     def test_expired_while_it_was_connected(self):
         self.wait_logged("brief", "connected to")
         self.wait_logged("brief", "a certificate of this connection has expired")
-        self.assert_refused("brief", "certificate expired at", "the other side says: certificate (or its CRL) expired")
+        self.assert_refused("brief", "certificate expired at",
+                            "the other side says: certificate (or its CRL) expired")
         self.assert_away("brief")
         self.assert_pauses_grow("brief", since=1)
         self.assertIn("this agent's certificate", self.fleet.log("brief"))
@@ -246,14 +250,16 @@ class Agents(Case):
     @unittest.skipIf(os.environ.get("SONDE_SANITIZE"), "a sanitized program cannot be preloaded")
     def test_not_yet_valid(self):
         self.wait_logged("early", "the other side says: bad certificate: not yet valid")
-        self.wait_logged("controller", f"{self.doors['early'].source}: dropped: certificate not yet valid")
+        self.wait_logged("controller",
+                         f"{self.source('early')}: dropped: certificate not yet valid")
         self.assert_pauses_grow("early")
         self.assert_let_in("early")
 
     def test_revoked_while_it_was_connected(self):
         self.wait_logged("revoked", "connected to")
         self.wait_logged("controller", "gone: certificate revoked")
-        self.assert_refused("revoked", "certificate revoked (spiffe://lab.test/agent/revoked)", "certificate revoked")
+        self.assert_refused("revoked", "certificate revoked (spiffe://lab.test/agent/revoked)",
+                            "certificate revoked")
         self.assert_pauses_grow("revoked", since=1)
         self.renew("revoked")
         wait_for(lambda: "revoked" in self.connected(), 10)
@@ -277,7 +283,8 @@ class Controllers(Case):
     @classmethod
     def fake(cls, name, role, *uris, **times):
         files = certificates.files(cls.sign(name, role, *uris, **times), role)
-        cls.start(name, certificates.files(cls.issue("agent", name), "agent"), FakeController(files))
+        cls.start(name, certificates.files(cls.issue("agent", name), "agent"),
+                  FakeController(files))
 
     def assert_refused(self, name, here, there):
         self.wait_logged(name, here)
@@ -289,10 +296,12 @@ class Controllers(Case):
         self.assertEqual(self.put[name], spools.listed(self.fleet.path(f"{name}.sqlite"))[0])
 
     def test_an_agent(self):
-        self.assert_refused("agents", "certificate of the role agent", "the role controller is needed")
+        self.assert_refused("agents", "certificate of the role agent",
+                            "the role controller is needed")
 
     def test_an_operator(self):
-        self.assert_refused("operators", "certificate of the role operator", "the role controller is needed")
+        self.assert_refused("operators", "certificate of the role operator",
+                            "the role controller is needed")
 
     def test_one_with_two_names(self):
         self.assert_refused("two", "2 URI", "2 URI")
@@ -334,7 +343,8 @@ class Others(Case):
             peer = Peer(PORT, files)
             try:
                 frames = iter(peer.frame, None)
-                heard = next((frame["reason"] for frame in frames if frame["type"] == "bye"), "nothing")
+                heard = next((frame["reason"] for frame in frames if frame["type"] == "bye"),
+                             "nothing")
             finally:
                 peer.close()
         except OSError as error:
@@ -343,7 +353,8 @@ class Others(Case):
         self.wait_logged("controller", here or there)
 
     def test_no_certificate(self):
-        self.assert_refused((f"{self.authority}/ca.pem", None, None), "certificate required", "no certificate")
+        self.assert_refused((f"{self.authority}/ca.pem", None, None), "certificate required",
+                            "no certificate")
 
     def test_certificates_of_no_good_name(self):
         for number, (uris, words) in enumerate((
@@ -364,7 +375,8 @@ class Others(Case):
                   "--identity", files, check=False)
         self.assertEqual(1, done.returncode)
         self.assertIn("certificate of the role agent", done.stderr)
-        for message in ({"type": "list_agents", "request": 1}, {"type": "stop_run", "request": 2, "run": "x"}):
+        for message in ({"type": "list_agents", "request": 1},
+                        {"type": "stop", "request": 2, "run": "latest"}):
             agent = Agent(PORT, self.paths(files, "agent"))
             self.addCleanup(agent.close)
             agent.send(message)
@@ -392,15 +404,17 @@ class Others(Case):
         self.assertEqual([], spools.stored(self.fleet.path("sonde.sqlite"), "other"))
 
     def test_daemons_do_not_start_as_somebody_else(self):
-        for program, role in (("agent", "controller"), ("agent", "operator"), ("serve", "agent")):
-            folder = self.issue(role, f"{program}-as-{role}", *(["--ip", "127.0.0.1"] if role == "controller" else []))
-            tls = certificates.files(folder, role)
-            config = self.fleet.write_config("wrong.yaml", {
-                "tls": tls, **({"controller": {"address": "127.0.0.1:1"}, "spool": {"path": self.fleet.path("w.sqlite")}}
-                               if program == "agent" else
-                               {"listen": "127.0.0.1:1", "store": {"path": self.fleet.path("w.sqlite")}})})
-            words = [self.fleet.programs.agent] if program == "agent" else [self.fleet.programs.sonde, "serve"]
-            done = sh(*words, "--config", config, check=False)
+        path = {"path": self.fleet.path("wrong.sqlite")}
+        agent = [self.fleet.programs.agent], {"controller": {"address": "127.0.0.1:1"},
+                                              "spool": path}
+        serve = [self.fleet.programs.sonde, "serve"], {"listen": "127.0.0.1:1", "store": path}
+        issued = {"controller": self.fleet.path("issued", "controller-controller"),
+                  "operator": self.fleet.operator, "agent": self.issue("agent", "wrong")}
+        for (words, config), role in ((agent, "controller"), (agent, "operator"),
+                                      (serve, "agent"), (serve, "operator")):
+            config = {**config, "tls": certificates.files(issued[role], role)}
+            done = sh(*words, "--config", self.fleet.write_config("wrong.yaml", config),
+                      check=False)
             self.assertEqual(1, done.returncode)
             self.assertIn(f"certificate of the role {role}", done.stderr)
 
