@@ -403,6 +403,25 @@ class Others(Case):
         self.assertEqual(1, len(spools.stored(self.fleet.path("sonde.sqlite"), "honest")))
         self.assertEqual([], spools.stored(self.fleet.path("sonde.sqlite"), "other"))
 
+    def test_a_broken_renewal_keeps_the_old_certificate(self):
+        folder = self.sign("renewed", "agent", "spiffe://lab.test/agent/renewed")
+        files = certificates.files(folder, "agent")
+        self.fleet.overrides["renewed"] = {"tls": files}
+        os.makedirs(self.fleet.path("issued", "agent-renewed"))
+        agent = self.fleet.start_agent("renewed")
+        self.wait_logged("renewed", "connected to")
+        with open(files["certificate"], "w", encoding="ascii") as file:
+            file.write("broken\n")
+        self.reload(agent)
+        self.wait_logged("renewed", "new certificates cannot be used, the old ones stay")
+        self.wait_logged("renewed", files["certificate"])
+        self.assertIn("renewed", self.connected())
+        self.sign("renewed", "agent", "spiffe://lab.test/agent/renewed")
+        self.reload(agent)
+        self.wait_logged("renewed", "certificates read anew")
+        self.assertEqual(1, self.fleet.log("renewed").count("connected to"))
+        self.assertIn("renewed", self.connected())
+
     def test_daemons_do_not_start_as_somebody_else(self):
         path = {"path": self.fleet.path("wrong.sqlite")}
         agent = [self.fleet.programs.agent], {"controller": {"address": "127.0.0.1:1"},

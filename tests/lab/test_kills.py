@@ -17,7 +17,7 @@ SONDE = sys.argv[1] if len(sys.argv) > 1 else "sonde"
 SEED = int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(1 << 32)
 KILLS = 200
 AGENTS = ("a", "b", "c")
-LIVES_S = {"controller": (0.3, 2.0), **dict.fromkeys(AGENTS, (0.02, 0.3))}
+LIVES_S = {"controller": (0.3, 2.0), **dict.fromkeys(AGENTS, (0.02, 0.2))}
 RESULTS = 1000  # in a spool that is filled up, which it is below a third of them
 
 
