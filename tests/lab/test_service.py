@@ -183,9 +183,11 @@ class Boot(Case):
             file.write("127.0.0.1 controller.lab.test\n")
         self.wait_logged("b", "connected to", 30)
         for name in "ab":
-            wait_for(lambda who=name: len(spools.stored(self.fleet.path("sonde.sqlite"), who)) == 10)
-            self.assertEqual(ids[name], [one for one, _ in spools.stored(
-                self.fleet.path("sonde.sqlite"), name)])
+            wait_for(lambda who=name: len(self.stored(who)) == 10)
+            self.assertEqual(ids[name], self.stored(name))
+
+    def stored(self, name):
+        return [one for one, _ in spools.stored(self.fleet.path("sonde.sqlite"), name)]
 
     def hide_names(self):
         """No name but localhost is known here, and there is nobody to ask."""
