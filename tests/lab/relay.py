@@ -8,7 +8,7 @@ routes them on. Commands come as JSON lines on stdin, each is answered by a line
     {"do": "reorder", "every": 10, "by": 3}   every N-th packet goes out behind the next `by`
     {"do": "duplicate", "every": 10}
     {"do": "rewrite", "every": 10, "edits": [[16, "ffff"], [0, "00"]]}
-                                        bytes at an offset of the UDP payload, each edit in turn; the
+                                        bytes at an offset of the payload, each edit in turn; the
                                         checksum is mended; "edits" in the answer counts each
     {"do": "hold", "count": 50}         keeps the next packets; "release" lets them go
     {"do": "clear"}                     back to plain passing on
