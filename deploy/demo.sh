@@ -128,7 +128,8 @@ sonde agents
 
 say 'bursts from paris to oslo, whose socket asks for a small receive buffer'
 sonde run --from paris --to oslo --address "$(address 2)" --payload 1200,8192 --window 1,64 \
-    --clients 16 --rcvbuf 212992 --seconds 0.5 --output "$folder/runs" || fail 'the measurement failed'
+    --clients 16 --rcvbuf 212992 --seconds 0.5 --output "$folder/runs" ||
+    fail 'the measurement failed'
 
 [ "$once" != --once ] || exit 0
 say 'everything still runs; in another terminal, for example:'

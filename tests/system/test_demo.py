@@ -22,7 +22,8 @@ WAIT_S = 90
 
 def processes(folder):
     """Command lines of processes that name this folder."""
-    done = subprocess.run(["ps", "-A", "-o", "args="], stdout=subprocess.PIPE, timeout=30, check=True)
+    done = subprocess.run(["ps", "-A", "-o", "args="], stdout=subprocess.PIPE, timeout=30,
+                          check=True)
     return [line for line in done.stdout.decode(errors="replace").splitlines() if folder in line]
 
 
