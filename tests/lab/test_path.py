@@ -4,7 +4,7 @@ Usage: test_path.py SONDE; needs root."""
 
 import threading
 
-from fleet import check_account
+from fleet import check_account, measured
 from hosts import Hosts, closed, main, paced
 from network import ADDRESS, wait_for
 
@@ -39,7 +39,9 @@ class Path(Hosts):
         run, forward, reverse = self.measure(*paced(interval_ms=10))
         self.assert_counts(forward)
         self.assert_counts(reverse)
-        self.assertGreaterEqual(forward["sent"], 95)
+        # A machine that is busy may leave bursts out; none is made up for.
+        skipped = measured(run)["skipped_bursts"]
+        self.assertGreaterEqual(forward["sent"] + skipped, 95)
         self.assertGreaterEqual(run["cases"][0]["rtt_ns"]["min"], 400e6)
 
     def test_delay_beyond_the_phase_and_the_least_drain_is_no_loss(self):
