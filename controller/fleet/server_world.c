@@ -77,6 +77,7 @@ struct channel_rules server_channel_rules(const struct limits_config *limits)
 {
     return (struct channel_rules){
         .roles = 1u << ROLE_AGENT | 1u << ROLE_OPERATOR,
+        .patient = 1u << ROLE_AGENT, /* people wait for operators' answers */
         .peers_max = (size_t)limits->agents,
         .strangers_max = (size_t)limits->strangers,
         .outbound_cap = (size_t)limits->outbound_bytes,

@@ -28,6 +28,7 @@ struct channel_events {
 /* Beyond outbound_cap ZeroMQ holds up to 128 KiB for a connection, and the kernel its buffers. */
 struct channel_rules {
     unsigned roles;          /* who may be at the other end */
+    unsigned patient;        /* roles of which much may come: others are heard before them */
     size_t peers_max;        /* connections at once; more are closed at once */
     size_t strangers_max;    /* connections before their handshake is over; more are, too */
     size_t outbound_cap;     /* of one peer; LIMIT_FRAME * 2 is the least */

@@ -10,6 +10,7 @@
 
 #include "proto/link/channel_socket.h"
 #include "proto/link/channel_table.h"
+#include "proto/link/channel_wait.h"
 
 struct channel {
     struct loop *loop;
@@ -24,7 +25,8 @@ struct channel {
     unsigned made; /* connections that were begun on this socket */
     struct channel_table table;
     struct channel_queue queue; /* to be attended, at the end of this turn */
-    struct loop_timer queue_timer, look_timer;
+    struct channel_wait wait;   /* what came from patient ones and was not looked at yet */
+    struct loop_timer queue_timer, look_timer, wait_timer;
     int64_t look_ns; /* the pause after the next look for connections that ended unsaid; 0: none */
     channel_peer last_number;
     struct channel_counts counts;

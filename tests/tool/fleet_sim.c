@@ -21,6 +21,7 @@
 #include <fcntl.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -257,7 +258,7 @@ static void send_output(struct sim *sim, struct sim_agent *agent)
 
     place->events = POLLIN;
     while ((length = peer_output(agent->peer, &bytes)) > 0) {
-        ssize_t sent = send(place->fd, bytes, length, MSG_NOSIGNAL);
+        ssize_t sent = send(place->fd, bytes, length, 0);
 
         if (sent <= 0) {
             place->events |= POLLOUT;
@@ -474,6 +475,7 @@ int main(int argc, char **argv)
     }
     sim.count = (size_t)count;
     allow_files(sim.count);
+    signal(SIGPIPE, SIG_IGN);
     setvbuf(stdin, NULL, _IONBF, 0); /* poll sees all that waits */
     sim.agents = memory_new(sim.count, sizeof *sim.agents);
     sim.sockets = memory_new(sim.count + 1, sizeof *sim.sockets);
