@@ -30,8 +30,8 @@
  * When a size is lost. Never by a count alone: n tries in a row must be lost while, of m small
  * datagrams sent in between, only k were lost, such that for a size which suffers the loss of small
  * datagrams, whatever it is, this has a chance below SEARCH_CHANCE (Fisher's exact test, which for
- * n of n lost is the product over i = 1..n of (k + i) / (m + i)): 10 tries and 10 small ones
- * without loss, about 15 and 20 at a loss of 36 %. SEARCH_CHANCE is a tenth of the 1 in 10,000
+ * n of n lost is the product over i = 1..n of (k + i) / (m + i)): 12 tries and 12 small ones
+ * without loss, about 20 and 20 at a loss of 36 %. SEARCH_CHANCE is a hundredth of the 1 in 10,000
  * that is promised, because the rule is asked after each round. What EMSGSIZE refuses three
  * times in a row is lost at once (once may be the late error of an earlier datagram).
  *
@@ -56,7 +56,7 @@
 #include "proto/base/addr.h"
 #include "proto/base/clock.h"
 
-#define SEARCH_CHANCE       1e-5
+#define SEARCH_CHANCE       1e-6
 #define SEARCH_TIMER_MIN_NS (30 * NS_PER_MS)
 #define SEARCH_TIMER_MAX_NS (10 * NS_PER_S)
 #define SEARCH_HELLO_NS     (250 * NS_PER_MS) /* between hellos that nobody answers */
