@@ -41,9 +41,9 @@
  * srtt + 4 rttvar, 2 x the largest recent RTT), at most SEARCH_TIMER_MAX_NS.
  *
  * Bounds. A search sends at most `budget` datagrams, in rounds of at most SEARCH_ROUND_MAX;
- * a machine has a fixed size (about 20 KiB) and at most SEARCH_ROUND_MAX * (SEARCH_HURRIES + 1)
- * datagrams outstanding. Rounds that nobody answers are spaced by up to SEARCH_SILENCE_NS. A path
- * that stops answering ends the search after SEARCH_DEAD_TRIES small datagrams,
+ * a machine has a fixed size (about 16 KiB) and at most 512 datagrams outstanding (SEARCH_ROUND_MAX
+ * unless hints cut rounds short). Rounds that nobody answers are spaced by up to SEARCH_SILENCE_NS.
+ * A path that stops answering ends the search after SEARCH_DEAD_TRIES small datagrams,
  * SEARCH_DEAD_ROUNDS rounds and SEARCH_DEAD_NS without any.
  */
 #ifndef SONDE_PROBE_SEARCH_H
@@ -87,7 +87,8 @@ struct search_config {
     int64_t budget;              /* datagrams of one search */
     int64_t pace;                /* bytes per second that are never exceeded */
     uint64_t seed;               /* of the order in a round, and of waits */
-    bool watch;                  /* go on when the answer is known */
+    bool watch;                  /* go on when the answer is known; what ends without one begins
+                                  * anew after check_ns */
     int64_t check_ns;            /* watching: how often the answer is asked again */
     int64_t raise_ns;            /* watching: how often larger sizes are tried (RFC 8899: 600 s) */
 };

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "agent/probe/lots.h"
 #include "agent/probe/size_loss_evidence.h"
 #include "proto/base/memory.h"
 #include "proto/wire/limits.h"
@@ -40,16 +41,6 @@ struct size_loss {
 };
 
 /* --- the plan ----------------------------------------------------------------------------- */
-
-/* splitmix64: 0 .. count - 1 */
-static uint64_t draw(uint64_t *lots, uint64_t count)
-{
-    uint64_t z = *lots += UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return (z ^ z >> 31) % count;
-}
 
 /* The next possible size upwards, if this one is not. */
 static int64_t possible(const struct size_loss_config *config, int64_t size)
@@ -95,7 +86,8 @@ static void choose_rest(struct size_loss *loss, int64_t *rest)
 
     for (int i = 0; i < GRID_REST; i++) {
         if (loss->best < SUSPICION) {
-            rest[i] = i % 2 ? loss->config.ceiling : loss->grid[draw(&loss->lots, SIZE_LOSS_GRID)];
+            rest[i] =
+                i % 2 ? loss->config.ceiling : loss->grid[lots_draw(&loss->lots, SIZE_LOSS_GRID)];
             continue;
         }
         if (cells + 1 != loss->evidence.count) /* a cell was divided */
@@ -110,7 +102,7 @@ static void plan_block(struct size_loss *loss, struct block *block)
         block->sizes[i] = loss->grid[i];
     choose_rest(loss, block->sizes + SIZE_LOSS_GRID);
     for (size_t left = SIZE_LOSS_BLOCK; left > 1; left--) {
-        size_t other = (size_t)draw(&loss->lots, left);
+        size_t other = (size_t)lots_draw(&loss->lots, left);
         int64_t size = block->sizes[other];
 
         block->sizes[other] = block->sizes[left - 1];
