@@ -7,7 +7,8 @@
 
 struct agent;
 
-/* What was wrong at the start decides the exit code: configuration (2) or the rest (1). */
+/* Reads the files and opens the spool; a controller that is away is no error. The caller frees it
+ * before the loop. The log's level becomes the file's. */
 enum status agent_new(struct loop *loop, const char *config_path, struct agent **out_agent,
                       struct fault *fault) must_check;
 
@@ -17,9 +18,10 @@ void agent_start(struct agent *agent, struct mono now);
 /* Re-reads configuration and certificates; what is broken is logged and the old stays. */
 void agent_reload(struct agent *agent, struct mono now);
 
-/* Ends sessions, says bye, then stops the loop. */
+/* Ends sessions, says bye, then stops the loop; asked twice, sessions get no time for it. */
 void agent_stop(struct agent *agent, struct mono now);
 
+/* Also without agent_stop: tasks are then ended by force. NULL is allowed. */
 void agent_free(struct agent *agent);
 
 #endif

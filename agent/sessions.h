@@ -6,6 +6,9 @@
  * the result is sent; it leaves the spool when the controller says committed. Up to
  * SESSIONS_UNACKNOWLEDGED results are under way at once. After a reconnect everything in the spool
  * is sent again, oldest first. The controller gone: every session is closed.
+ *
+ * What the spool cannot take now (a full disk) waits in memory, up to SESSIONS_HELD results; then
+ * the oldest is dropped and counted, and its session has failed.
  */
 #ifndef SONDE_AGENT_SESSIONS_H
 #define SONDE_AGENT_SESSIONS_H
@@ -14,6 +17,9 @@
 #include "proto/base/clock.h"
 
 enum { SESSIONS_UNACKNOWLEDGED = 256, SESSIONS_UNACKNOWLEDGED_BYTES = 4 << 20 };
+enum { SESSIONS_HELD = 64, SESSIONS_HELD_BYTES = 8 << 20 };
+
+#define SESSIONS_RETRY_NS NS_PER_S /* after the spool could not take or give a result */
 
 /* The world; every function gets `context`. */
 struct sessions_port {
@@ -26,6 +32,7 @@ struct sessions_port {
     void (*tell)(void *context, const char *session, const void *message);
     /* The task is over: join and forget it. */
     void (*join)(void *context, const char *session);
+    /* As spool.h says. */
     enum status (*spool_put)(void *context, const struct message_result *result,
                              struct fault *fault);
     enum status (*spool_next)(void *context, int64_t after, struct message_result *out_result,
@@ -35,8 +42,13 @@ struct sessions_port {
 
 struct sessions;
 
+/* The port is copied, the admission borrowed until sessions_use or sessions_free. */
 struct sessions *sessions_new(const struct admission *admission, const struct sessions_port *port);
+/* Every task must be over; what waits for the spool is lost. NULL is allowed. */
 void sessions_free(struct sessions *sessions);
+
+/* New sessions are admitted by this one. */
+void sessions_use(struct sessions *sessions, const struct admission *admission);
 
 /* The controller is there (it said welcome) or gone. */
 void sessions_connected(struct sessions *sessions, struct mono now);
@@ -53,9 +65,13 @@ void sessions_task(struct sessions *sessions, const char *session, const union m
 void sessions_tick(struct sessions *sessions, struct mono now);
 struct mono sessions_deadline(const struct sessions *sessions);
 
-/* Closes every session; returns how many tasks still run. */
+/* Closes every session and opens no more; returns how many tasks still run. */
 size_t sessions_stop(struct sessions *sessions);
 
+/* Sessions whose tasks run. */
 size_t sessions_count(const struct sessions *sessions);
+
+/* Results that never came into the spool, since the start. */
+int64_t sessions_dropped(const struct sessions *sessions);
 
 #endif

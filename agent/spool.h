@@ -6,14 +6,16 @@
 
 struct spool;
 
-/* Opens or makes it; a file that is no spool is refused, not touched. Above `max_bytes` of bodies
- * the oldest are dropped and counted (the count is kept in the file). */
+/* Opens or makes it, in a folder that exists; a process opens a file once. One that is no spool is
+ * refused, not touched; STATUS_CORRUPT for a damaged one. Above `max_bytes` of bodies the oldest
+ * are dropped and counted (the count is kept in the file). */
 enum status spool_open(const char *path, int64_t max_bytes, struct spool **out_spool,
                        struct fault *fault) must_check;
 void spool_close(struct spool *spool);
 
 /* Durable when it returns STATUS_OK. STATUS_EXISTS: this id is there. STATUS_NO_SPACE: the disk is
- * full; nothing was dropped for it. STATUS_AGAIN: the file is locked by somebody else. */
+ * full; nothing was dropped for it. STATUS_AGAIN: the file is locked by somebody else.
+ * STATUS_TOO_LARGE: the body is above max_bytes or LIMIT_RESULT_BYTES. */
 enum status spool_put(struct spool *spool, const struct message_result *result,
                       struct fault *fault) must_check;
 

@@ -1,7 +1,10 @@
 /* One end of one session on a thread of its own. It is spoken to with messages of the control
  * channel over a mailbox, and answers with them: in go open (already admitted), begin, end, close;
  * out come opened or refused, begun, progress, ended, and at the end one result (the report) and
- * then closed or failed.
+ * then closed or failed. Its last message is refused, closed or failed; each ends with it.
+ *
+ * From when its sockets are open, also when the echo role then does not agree, it makes a report:
+ * nothing that was measured is lost.
  *
  * It ends by itself: when nothing was asked of it for TASK_PATIENCE_NS outside of a phase, when a
  * phase at the echo's end is longer than the case's time and that, when it is told to close, when
@@ -16,19 +19,25 @@
 
 #define TASK_PATIENCE_NS (30 * NS_PER_S)
 
+/* The longest idle interval before a case: the controller waits for an answer meanwhile. */
+#define TASK_IDLE_S 8.0
+
 struct task;
 
 /* What a task is made from; borrowed for its life. */
 struct task_surroundings {
     const struct echo_config *echo;
     const struct admission *admission;
+    int64_t patience_ns; /* TASK_PATIENCE_NS; tests are less patient */
 };
 
-/* Starts the thread; `mailbox` is the task's end and becomes its own, whatever is returned. */
+/* Starts the thread; `mailbox` is the task's end and becomes its own, whatever is returned. Signals
+ * are blocked in it. */
 enum status task_start(const struct task_surroundings *surroundings, struct mailbox *mailbox,
                        struct task **out_task, struct fault *fault) must_check;
 
-/* Tells it to stop at once (from the thread that started it), waits for it and frees it. */
+/* Tells it to stop at once (from the thread that started it), waits for it and frees it. NULL is
+ * allowed. */
 void task_join(struct task *task);
 
 #endif

@@ -9,6 +9,7 @@
 
 #define UPLINK_FIRST_PAUSE_NS NS_PER_S
 #define UPLINK_LAST_PAUSE_NS  (60 * NS_PER_S)
+#define UPLINK_REFUSED_NS     (10 * NS_PER_S) /* the first pause after one side was refused */
 #define UPLINK_WELCOME_NS     (10 * NS_PER_S) /* after up, how long welcome is waited for */
 #define UPLINK_STATUS_NS      (30 * NS_PER_S)
 
@@ -17,7 +18,7 @@ struct uplink_events {
     void (*connected)(void *context, struct mono now); /* welcome came */
     void (*disconnected)(void *context, struct mono now);
     void (*message)(void *context, const union message *message, struct mono now);
-    /* Fills what hello and status say beyond their constants. */
+    /* Fills what hello or status says beyond its constants; the other is NULL. */
     void (*describe)(void *context, struct message_hello *out_hello,
                      struct message_status *out_status);
 };
@@ -34,17 +35,19 @@ struct uplink_setup {
 
 enum status uplink_new(struct loop *loop, const struct uplink_setup *setup,
                        struct uplink **out_uplink, struct fault *fault) must_check;
+/* Says bye; no event is called. NULL is allowed. */
 void uplink_free(struct uplink *uplink);
 
 void uplink_start(struct uplink *uplink, struct mono now);
 
-/* STATUS_NOT_FOUND while there is no welcome; STATUS_TOO_LARGE when the controller does not read.
+/* Any struct message_*. STATUS_NOT_FOUND while there is no welcome; STATUS_TOO_LARGE when the
+ * controller does not read.
  */
 enum status uplink_send(struct uplink *uplink, const void *message) must_check;
 
-/* New certificates: the next connection uses them; this one is made anew when it is not connected
- * or its certificate ends. */
-void uplink_use(struct uplink *uplink, const struct tls_context *context);
+/* New certificates: the next connection uses them, and is made at once when there is none. One that
+ * stands goes on until its certificate ends. */
+void uplink_use(struct uplink *uplink, const struct tls_context *context, struct mono now);
 
 /* Bytes that wait to be sent. */
 size_t uplink_pending(const struct uplink *uplink);

@@ -65,7 +65,7 @@ lint()
 
 gcc_build()
 {
-    ./run build gcc -DCMAKE_C_COMPILER=gcc && tests gcc -LE netns
+    ./run build gcc -DCMAKE_C_COMPILER=gcc && tests gcc -LE "netns|lab"
 }
 
 clang_build()
@@ -78,7 +78,7 @@ sanitized()
     ./run build asan -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=RelWithDebInfo \
         -DSONDE_SANITIZE=address,undefined &&
         ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1 \
-            UBSAN_OPTIONS=print_stacktrace=1 tests asan -LE netns
+            UBSAN_OPTIONS=print_stacktrace=1 tests asan -LE "netns|lab"
 }
 
 threads()
@@ -87,7 +87,7 @@ threads()
         -DSONDE_SANITIZE=thread || return 1
     # ThreadSanitizer's shadow does not fit every randomized address space.
     if setarch -R true 2>/dev/null; then fixed='setarch -R'; fi
-    export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
+    export TSAN_OPTIONS="halt_on_error=1:second_deadlock_stack=1:suppressions=$PWD/tests/tsan.supp"
     for model in shared split; do
         $fixed build/tsan/sonde loopback --io-model "$model" --io-threads 2 --clients 6 \
             --payload 64,8192 --window 1,16 --repeat 1 --warmup 0.1 --seconds 0.3 \
@@ -121,16 +121,18 @@ macos()
 documents()
 {
     "$python" tests/docs/test_manual.py build/gcc/sonde &&
+        "$python" tests/docs/test_manual_agent.py build/gcc/sonde-agent &&
+        "$python" tests/docs/test_protocol.py build/gcc/tests/bin/protocol_tables &&
         "$python" tests/docs/test_commands.py && "$python" tests/docs/commands.py build/gcc/sonde
 }
 
 namespaces()
 {
-    tests gcc -L netns
+    tests gcc -L 'netns|lab'
 }
 
 if [ "$(uname)" = Darwin ]; then
-    step 'build and tests' eval './run build cc && tests cc -LE netns'
+    step 'build and tests' eval './run build cc && tests cc -LE "netns|lab"'
     step 'address and undefined behaviour' eval \
         './run build asan -DSONDE_SANITIZE=address,undefined && tests asan -L unit'
     skip 'lints, gcc, threads, macOS cross-build, documents, namespaces' 'they run on Linux'
@@ -143,7 +145,7 @@ step 'clang-tidy' tidy
 step 'address and undefined behaviour: unit and system tests, corpora' sanitized
 step 'threads: unit tests, loopback' threads
 step 'macOS: cross-build' macos
-step 'documents: the manual page, their commands' documents
+step 'documents: the manual page, the protocol, their commands' documents
 if [ "$(id -u)" = 0 ]; then
     step 'network namespaces' namespaces
 else

@@ -10,7 +10,11 @@
  * else), link-local, multicast or tentative ones. */
 void addresses_list(struct list *out_addresses);
 
-/* The interface that has this address, and its MTU; "" when none has. */
+/* The interface that has this address (its port does not matter), and its MTU; "" and NONE_INT when
+ * none has. */
 void addresses_interface(const struct addr *local, struct host_interface *out_interface);
+
+/* The MTU of an interface; NONE_INT when it cannot be told. */
+int64_t addresses_mtu(const char *interface);
 
 #endif

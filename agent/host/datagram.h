@@ -16,8 +16,16 @@ struct datagram {
     struct iovec part[DATAGRAM_PARTS];
     size_t parts;
     struct addr *peer; /* to whom, or filled with from whom; NULL on a connected socket */
-    size_t length;     /* received bytes; above the parts' sum when it was cut */
+    /* From which address of this host (its port is ignored; of length 0: the system chooses), or
+     * filled with to which it came (port 0; of length 0 where the system does not say), on a socket
+     * of datagram_ask_local. NULL: the system chooses, nobody asks. */
+    struct addr *local;
+    size_t length; /* received bytes; above the parts' sum when it was cut */
 };
+
+/* From now on the system says to which of this host's addresses each datagram came (RFC 3542;
+ * IP_PKTINFO). */
+enum status datagram_ask_local(int fd, enum family family, struct fault *fault) must_check;
 
 /* True where the system has batch calls. */
 bool datagram_batch_available(void);

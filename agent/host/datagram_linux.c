@@ -13,16 +13,14 @@ bool datagram_batch_available(void)
 
 size_t datagram_receive_batch(int fd, struct datagram *datagrams, size_t count, int *out_error)
 {
+    union datagram_control controls[DATAGRAM_BATCH_MAX];
     struct mmsghdr messages[DATAGRAM_BATCH_MAX];
     int received;
 
     if (count > DATAGRAM_BATCH_MAX)
         count = DATAGRAM_BATCH_MAX;
-    for (size_t i = 0; i < count; i++) {
-        messages[i].msg_hdr = datagram_header(&datagrams[i]);
-        if (datagrams[i].peer != NULL)
-            messages[i].msg_hdr.msg_namelen = sizeof datagrams[i].peer->socket;
-    }
+    for (size_t i = 0; i < count; i++)
+        messages[i].msg_hdr = datagram_header_in(&datagrams[i], &controls[i]);
     *out_error = 0;
     received = recvmmsg(fd, messages, (unsigned)count, datagram_receive_flags, NULL);
     if (received < 0) {
@@ -37,16 +35,14 @@ size_t datagram_receive_batch(int fd, struct datagram *datagrams, size_t count, 
 /* The kernel keeps the reason of a short send to itself; the next call tells it. */
 size_t datagram_send_batch(int fd, struct datagram *datagrams, size_t count, int *out_error)
 {
+    union datagram_control controls[DATAGRAM_BATCH_MAX];
     struct mmsghdr messages[DATAGRAM_BATCH_MAX];
     int sent;
 
     if (count > DATAGRAM_BATCH_MAX)
         count = DATAGRAM_BATCH_MAX;
-    for (size_t i = 0; i < count; i++) {
-        messages[i].msg_hdr = datagram_header(&datagrams[i]);
-        if (datagrams[i].peer != NULL)
-            messages[i].msg_hdr.msg_namelen = datagrams[i].peer->length;
-    }
+    for (size_t i = 0; i < count; i++)
+        messages[i].msg_hdr = datagram_header_out(&datagrams[i], &controls[i]);
     *out_error = 0;
     sent = sendmmsg(fd, messages, (unsigned)count, MSG_DONTWAIT);
     if (sent < 0) {

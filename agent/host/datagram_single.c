@@ -6,7 +6,7 @@
 
 #include "agent/host/datagram_system.h"
 
-struct msghdr datagram_header(struct datagram *datagram)
+static struct msghdr header_of(struct datagram *datagram)
 {
     struct msghdr header;
 
@@ -16,6 +16,33 @@ struct msghdr datagram_header(struct datagram *datagram)
     header.msg_iovlen = (__typeof__(header.msg_iovlen))datagram->parts;
     if (datagram->peer != NULL)
         header.msg_name = &datagram->peer->socket;
+    return header;
+}
+
+struct msghdr datagram_header_in(struct datagram *datagram, union datagram_control *control)
+{
+    struct msghdr header = header_of(datagram);
+
+    if (datagram->peer != NULL)
+        header.msg_namelen = sizeof datagram->peer->socket;
+    if (datagram->local != NULL) {
+        header.msg_control = control;
+        header.msg_controllen = sizeof *control;
+    }
+    return header;
+}
+
+struct msghdr datagram_header_out(struct datagram *datagram, union datagram_control *control)
+{
+    struct msghdr header = header_of(datagram);
+
+    if (datagram->peer != NULL)
+        header.msg_namelen = datagram->peer->length;
+    if (datagram->local != NULL && datagram->local->length > 0) {
+        header.msg_control = control;
+        header.msg_controllen = sizeof *control;
+        datagram_local_put(datagram->local, &header);
+    }
     return header;
 }
 
@@ -31,6 +58,8 @@ void datagram_received(struct datagram *datagram, const struct msghdr *header, s
     datagram->length = length;
     if (datagram->peer != NULL)
         datagram->peer->length = header->msg_namelen;
+    if (datagram->local != NULL)
+        datagram_local_get(header, datagram->local);
 }
 
 size_t datagram_receive_single(int fd, struct datagram *datagrams, size_t count, int *out_error)
@@ -39,11 +68,10 @@ size_t datagram_receive_single(int fd, struct datagram *datagrams, size_t count,
 
     *out_error = 0;
     for (done = 0; done < count && done < DATAGRAM_BATCH_MAX; done++) {
-        struct msghdr header = datagram_header(&datagrams[done]);
+        union datagram_control control;
+        struct msghdr header = datagram_header_in(&datagrams[done], &control);
         ssize_t length;
 
-        if (header.msg_name != NULL)
-            header.msg_namelen = sizeof datagrams[done].peer->socket;
         length = recvmsg(fd, &header, datagram_receive_flags);
         if (length < 0) {
             if (done == 0)
@@ -61,10 +89,9 @@ size_t datagram_send_single(int fd, struct datagram *datagrams, size_t count, in
 
     *out_error = 0;
     for (done = 0; done < count && done < DATAGRAM_BATCH_MAX; done++) {
-        struct msghdr header = datagram_header(&datagrams[done]);
+        union datagram_control control;
+        struct msghdr header = datagram_header_out(&datagrams[done], &control);
 
-        if (header.msg_name != NULL)
-            header.msg_namelen = datagrams[done].peer->length;
         if (sendmsg(fd, &header, MSG_DONTWAIT) < 0) {
             *out_error = errno;
             break;

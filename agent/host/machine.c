@@ -8,13 +8,11 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "agent/host/addresses.h"
 #include "agent/host/machine_system.h"
-#include "agent/host/socket_system.h"
 #include "proto/base/digest.h"
 #include "proto/base/text.h"
 #include "proto/base/utf8.h"
@@ -39,23 +37,6 @@ static void describe_system(struct host *host)
     copy_name(host->arch, sizeof host->arch, names.machine);
 }
 
-static int64_t interface_mtu(const char *name)
-{
-    struct ifreq request;
-    int fd, failed;
-
-    memset(&request, 0, sizeof request);
-    text_copy(request.ifr_name, sizeof request.ifr_name, name);
-    fd = socket_system_new(AF_INET);
-    if (fd < 0)
-        fd = socket_system_new(AF_INET6);
-    if (fd < 0)
-        return NONE_INT;
-    failed = ioctl(fd, SIOCGIFMTU, &request);
-    close(fd);
-    return failed != 0 ? NONE_INT : request.ifr_mtu;
-}
-
 static void describe_loopback(struct host_interface *interface)
 {
     struct ifaddrs *all = NULL;
@@ -67,7 +48,7 @@ static void describe_loopback(struct host_interface *interface)
         if ((i->ifa_flags & IFF_LOOPBACK) == 0)
             continue;
         copy_name(interface->name, sizeof interface->name, i->ifa_name);
-        mtu = interface_mtu(i->ifa_name);
+        mtu = addresses_mtu(i->ifa_name);
         if (mtu != NONE_INT)
             interface->mtu = mtu;
         break;

@@ -6,6 +6,9 @@
  *     confirm   ssid + 1, sequence and timestamp = those of the reply ->
  *               <- its reply: copies of both
  *
+ * What the echo says of its own is the same in each reply to one guest, so on a long path, where
+ * several hellos are under way at once, any reply is as good for the confirm.
+ *
  * All four are bare authenticated STAMP datagrams of 112 bytes (RFC 8762), so any authenticated
  * reflector with the key could answer the first; the copies stand under the HMAC and only who has
  * received a datagram knows what to copy. After the first reply the sender knows that the echo role
@@ -26,26 +29,42 @@ enum { HELLO_SIZE = STAMP_AUTHENTICATED_SIZE, HELLO_TRIES = 20 };
 /* Which datagram of a session an SSID belongs to (message_open.ssid is the first of four). */
 enum session_part { PART_HELLO, PART_CONFIRM, PART_WARMUP, PART_MEASURE, PART_COUNT };
 
+/* A pair of random numbers that stands where a datagram has sequence and timestamp. */
+struct nonce {
+    uint32_t sequence;
+    uint64_t timestamp;
+};
+
+/* A hello that was sent; an answer may come to any of them. */
+struct hello_try {
+    struct nonce nonce;
+    struct mono at;
+    bool answered;
+};
+
 /* The sender's side of it. */
 struct hello {
     struct stamp_format format;
     uint16_t ssid;
     bool confirming, agreed;
-    struct stamp_request asked; /* the last one sent */
-    struct mono asked_at, next_at;
+    struct hello_try tries[HELLO_TRIES];
+    size_t hellos;      /* of the tries that are hellos; the rest were confirms */
+    struct nonce guest; /* what the echo has answered: confirming */
+    struct mono next_at;
     int64_t pause_ns;
-    int64_t sent, answered, rtt_ns;
+    int64_t sent, answered, rtt_ns; /* rtt_ns: of the first hello that was answered */
 };
 
-/* `key`: STAMP_KEY_SIZE bytes, borrowed. */
-void hello_init(struct hello *hello, const uint8_t *key, uint16_t ssid, struct mono now);
+/* `key` is borrowed. The first hello is due now. */
+void hello_init(struct hello *hello, const struct digest_key *key, uint16_t ssid, struct mono now);
 
 /* True when a datagram is due at `now`: it is in out_bytes. `random` is 12 fresh random bytes; a
- * repeat is a new datagram. False also when HELLO_TRIES were sent (hello_failed). */
+ * repeated hello is a new one, a repeated confirm is the same again. False also when HELLO_TRIES of
+ * both were sent (hello_failed). */
 bool hello_send(struct hello *hello, const uint8_t random[12], struct mono now,
                 uint8_t out_bytes[HELLO_SIZE]);
 
-/* When hello_send is next due. */
+/* When hello_send is next due, or it has failed; never once it has agreed. */
 struct mono hello_due(const struct hello *hello);
 
 /* A datagram came from the target. True when it moved things on. */
@@ -53,21 +72,26 @@ bool hello_receive(struct hello *hello, const uint8_t *bytes, size_t length, str
 
 bool hello_failed(const struct hello *hello, struct mono now);
 
-/* The echo's side: one per session. Remembers up to 16 hosts that have said hello. */
+/* A host that has said hello. */
+struct greeting_guest {
+    struct addr host; /* port included: of the hello */
+    struct nonce nonce;
+    bool confirmed;
+};
+
+enum { GREETING_GUESTS = 16 };
+
+/* The echo's side: one per session. */
 struct greeting {
     struct stamp_format format;
     uint16_t ssid;
-    struct {
-        struct addr host; /* port included: of the hello */
-        uint32_t sequence;
-        uint64_t timestamp;
-        bool confirmed;
-    } guests[16];
-    size_t next; /* the oldest is replaced */
+    struct greeting_guest guests[GREETING_GUESTS];
+    size_t next; /* the oldest is replaced, unless it has confirmed */
     int64_t hellos, answered;
 };
 
-void greeting_init(struct greeting *greeting, const uint8_t *key, uint16_t ssid);
+/* `key` is borrowed. */
+void greeting_init(struct greeting *greeting, const struct digest_key *key, uint16_t ssid);
 
 enum greeting_outcome {
     GREETING_FOREIGN, /* no hello of this session: not touched */

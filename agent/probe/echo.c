@@ -31,9 +31,12 @@ struct echo {
     const struct session *session;
     int64_t work_ns;
     size_t window;
+    echo_may_join *may_join;
+    void *context;
     pthread_mutex_t lock; /* of the flows */
     struct echo_flow *flows;
-    size_t mask; /* places in `flows` - 1: open addressing by address */
+    size_t mask;         /* places in `flows` - 1: open addressing by address */
+    size_t count, limit; /* admitted; may be */
 };
 
 /* What was read and waits for its answer. */
@@ -54,8 +57,10 @@ struct echo_worker {
     uint8_t *bytes;
     struct datagram *datagrams;
     struct addr *peers;
+    struct addr *locals; /* NULL: the socket is bound to one address */
     struct answer *answers;
     struct leg forward, reverse;
+    int64_t waited_ns;
 };
 
 struct echo *echo_new(int fd, const struct engine *engine, size_t flows, size_t window)
@@ -68,6 +73,7 @@ struct echo *echo_new(int fd, const struct engine *engine, size_t flows, size_t 
     echo->fd = fd;
     echo->engine = engine;
     echo->window = window;
+    echo->limit = flows;
     echo->mask = places - 1;
     echo->flows = memory_new(places, sizeof *echo->flows);
     if (pthread_mutex_init(&echo->lock, NULL) != 0)
@@ -96,12 +102,26 @@ static struct echo_flow *flow_of(const struct echo *echo, const struct addr *pee
     return &echo->flows[at];
 }
 
+static void admit(struct echo *echo, struct echo_flow *flow, const struct addr *peer)
+{
+    flow->peer = *peer;
+    flow->admitted = true;
+    arrivals_init(&flow->arrivals, echo->window);
+    echo->count++;
+}
+
 void echo_admit(struct echo *echo, const struct addr *peer)
 {
     struct echo_flow *flow = flow_of(echo, peer);
 
-    flow->peer = *peer;
-    flow->admitted = true;
+    if (!flow->admitted)
+        admit(echo, flow, peer);
+}
+
+void echo_open_to(struct echo *echo, echo_may_join *may_join, void *context)
+{
+    echo->may_join = may_join;
+    echo->context = context;
 }
 
 void echo_begin(struct echo *echo, const struct session *session, int64_t work_ns)
@@ -133,11 +153,14 @@ struct echo_worker *echo_worker_new(struct echo *echo, size_t payload)
     worker->datagrams = memory_new(room, sizeof *worker->datagrams);
     worker->peers = memory_new(room, sizeof *worker->peers);
     worker->answers = memory_new(room, sizeof *worker->answers);
+    if (echo->may_join != NULL)
+        worker->locals = memory_new(room, sizeof *worker->locals);
     for (size_t i = 0; i < room; i++) {
         worker->datagrams[i] = (struct datagram){
             .part = { { worker->bytes + i * worker->slot, worker->slot } },
             .parts = 1,
             .peer = &worker->peers[i],
+            .local = worker->locals == NULL ? NULL : &worker->locals[i],
         };
     }
     return worker;
@@ -150,6 +173,7 @@ void echo_worker_free(struct echo_worker *worker)
     free(worker->bytes);
     free(worker->datagrams);
     free(worker->peers);
+    free(worker->locals);
     free(worker->answers);
     free(worker);
 }
@@ -167,34 +191,44 @@ static size_t smallest(size_t a, size_t b, size_t c)
     return ab < c ? ab : c;
 }
 
-/* Who sent it, when it is a request of the session that has begun; else NULL. */
+/* The flow of this address, which may join now; NULL when it is none. */
+static struct echo_flow *flow_for(struct echo *echo, const struct addr *peer)
+{
+    struct echo_flow *flow = flow_of(echo, peer);
+
+    if (flow->admitted)
+        return flow;
+    if (echo->may_join == NULL || echo->count == echo->limit ||
+        !echo->may_join(echo->context, peer))
+        return NULL;
+    admit(echo, flow, peer);
+    return flow;
+}
+
+/* Who sent it, when it is a request of the session that has begun; else NULL, and counted. */
 static struct echo_flow *flow_of_request(struct echo_worker *worker,
                                          const struct datagram *datagram,
                                          struct stamp_request *out_request)
 {
-    const struct session *session = worker->echo->session;
-    struct echo_flow *flow;
+    struct echo *echo = worker->echo;
+    enum session_kin kin = session_get_request(echo->session, datagram->part[0].iov_base,
+                                               datagram->length, out_request);
+    struct echo_flow *flow = kin == SESSION_OWN ? flow_for(echo, datagram->peer) : NULL;
 
-    if (datagram->length != session->payload ||
-        stamp_get_request(&session->format, datagram->part[0].iov_base, datagram->length,
-                          out_request) != STATUS_OK ||
-        out_request->ssid != session->ssid)
-        return NULL;
-    flow = flow_of(worker->echo, datagram->peer);
-    return flow->admitted ? flow : NULL;
+    worker->forward.foreign += flow == NULL && kin != SESSION_HELLO;
+    return flow;
 }
 
-/* Enters one datagram into the account; true when it is to be answered. */
+/* Enters one datagram into the account; true when it is to be answered. A duplicate is not: a
+ * datagram that somebody has recorded and sends again makes no traffic. */
 static bool enter(struct echo_worker *worker, const struct datagram *datagram,
                   struct answer *answer, bool late)
 {
     struct echo_flow *flow = flow_of_request(worker, datagram, &answer->request);
     enum arrival arrival;
 
-    if (flow == NULL) {
-        worker->forward.foreign++;
+    if (flow == NULL)
         return false;
-    }
     if (!session_request_intact(worker->echo->session, &answer->request,
                                 datagram->part[0].iov_base)) {
         worker->forward.corrupt++;
@@ -202,7 +236,7 @@ static bool enter(struct echo_worker *worker, const struct datagram *datagram,
     }
     arrival = arrivals_add(&flow->arrivals, answer->request.sequence);
     ledger_arrive(&worker->forward, arrival, late);
-    if (late || arrival == ARRIVAL_BEYOND)
+    if (late || arrival == ARRIVAL_BEYOND || arrival == ARRIVAL_DUPLICATE)
         return false;
     answer->sequence = flow->next_reply++;
     return true;
@@ -263,7 +297,7 @@ static void make_reply(const struct echo *echo, const struct answer *answer,
         .sender_ttl = NO_TTL,
     };
 
-    stamp_put_reply(&session->format, &reply, datagram->part[0].iov_base, datagram->length);
+    stamp_put_reply(&session->ground.format, &reply, datagram->part[0].iov_base, datagram->length);
 }
 
 /* How many datagrams one batch of answers takes: less when each costs work, so that the first does
@@ -279,6 +313,8 @@ static size_t batch_for(int64_t work_ns)
 static void answer_batch(struct echo_worker *worker, int64_t work_ns)
 {
     struct echo *echo = worker->echo;
+    const struct transmit_way way = { echo->engine, echo->fd, &worker->reverse,
+                                      &worker->waited_ns };
     size_t slots = smallest(worker->pending, worker->room - worker->head, batch_for(work_ns));
     struct datagram out[DATAGRAM_BATCH_MAX];
     size_t count = 0;
@@ -297,7 +333,7 @@ static void answer_batch(struct echo_worker *worker, int64_t work_ns)
         out[count].part[0].iov_len = out[count].length;
         count++;
     }
-    transmit(echo->engine, echo->fd, out, count, &worker->reverse);
+    transmit(&way, out, count);
     worker->head = (worker->head + slots) % worker->room;
     worker->pending -= slots;
     /* An empty ring starts over: the first slots are the ones that the caches still hold. */
@@ -339,13 +375,19 @@ void echo_worker_account(const struct echo_worker *worker, struct leg *forward, 
     ledger_merge(reverse, &worker->reverse);
 }
 
-int64_t echo_missing_of_first(const struct echo *echo, int64_t count)
+int64_t echo_waited_ns(const struct echo_worker *worker)
 {
-    uint64_t missing = 0;
+    return worker->waited_ns;
+}
+
+int64_t echo_arrived_of_first(const struct echo *echo, int64_t count)
+{
+    int64_t arrived = 0;
 
     for (size_t i = 0; i <= echo->mask; i++) {
         if (echo->flows[i].admitted)
-            missing += arrivals_missing_of_first(&echo->flows[i].arrivals, (uint64_t)count);
+            arrived += count - (int64_t)arrivals_missing_of_first(&echo->flows[i].arrivals,
+                                                                  (uint64_t)count);
     }
-    return (int64_t)missing;
+    return arrived;
 }

@@ -1,10 +1,10 @@
 /* The echo role: one socket that returns each datagram of its session to where it came from.
  *
- * It answers only flows that were admitted and datagrams of the session that has begun; all else is
- * foreign. An echo is as large as what asked for it, and what is not as a sender makes it is
- * corrupt and gets no answer; a reply never is (session_request_intact), so an echo never causes an
- * echo. Any number of workers, one per thread, may serve it: what they read is entered under one
- * lock in the order of the socket's queue, answers go out side by side.
+ * It answers only flows that were admitted and datagrams of the session that has begun, each once;
+ * all else is foreign. An echo is as large as what asked for it, and what is not as a sender makes
+ * it is corrupt and gets no answer; a reply never is (session_request_intact), so an echo never
+ * causes an echo. Any number of workers, one per thread, may serve it: what they read is entered
+ * under one lock in the order of the socket's queue, answers go out side by side.
  */
 #ifndef SONDE_PROBE_ECHO_H
 #define SONDE_PROBE_ECHO_H
@@ -24,6 +24,13 @@ void echo_free(struct echo *echo);
 
 /* Lets datagrams from this address be answered. */
 void echo_admit(struct echo *echo, const struct addr *peer);
+
+/* Lets each address that sends a datagram of the session be answered from then on, when `may_join`
+ * says so and there are fewer flows than the role is for; asked from the workers' threads, one at a
+ * time. The socket is one of datagram_ask_local: answers leave from the address that was asked.
+ * Before the first worker is made. */
+typedef bool echo_may_join(void *context, const struct addr *peer);
+void echo_open_to(struct echo *echo, echo_may_join *may_join, void *context);
 
 /* A new phase: forgets what was counted. `session` is borrowed until the next call. `work_ns` is
  * busy work before each answer. No worker may be serving. */
@@ -55,8 +62,10 @@ void echo_sweep(struct echo_worker *worker);
 void echo_worker_account(const struct echo_worker *worker, struct leg *forward,
                          struct leg *reverse);
 
-/* Of the first `count` datagrams of each flow: how many have not arrived. No worker may be
- * serving. */
-int64_t echo_missing_of_first(const struct echo *echo, int64_t count);
+/* What this worker has asked to sleep since it was made. */
+int64_t echo_waited_ns(const struct echo_worker *worker);
+
+/* Of the first `count` datagrams of each flow: how many have arrived. No worker may be serving. */
+int64_t echo_arrived_of_first(const struct echo *echo, int64_t count);
 
 #endif

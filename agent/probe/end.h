@@ -22,6 +22,8 @@ struct end_order {
     uint16_t ssid; /* of PART_HELLO */
     double idle_s; /* idle interval to listen to when the end is made */
     struct case_params params;
+    const atomic_bool *stop; /* set: the listening ends at once; borrowed while the end is made, may
+                                be NULL */
 };
 
 /* --- the sender's end --------------------------------------------------------------------- */

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "agent/host/counters.h"
 #include "agent/host/socket.h"
 #include "agent/probe/calibrate.h"
-#include "agent/probe/ledger.h"
+#include "agent/probe/evidence.h"
+#include "agent/probe/system_count.h"
 #include "proto/base/digest.h"
 #include "proto/base/memory.h"
 #include "proto/base/text.h"
@@ -38,7 +38,7 @@ struct trial {
 /* What is sampled right before and right after a phase. */
 struct sample {
     struct socket_evidence echo, clients;
-    struct counter_snapshot counters;
+    struct counters counters;
 };
 
 struct loopback *loopback_new(struct wall wall_now)
@@ -72,61 +72,45 @@ static uint16_t next_ssid(struct loopback *loopback)
 
 /* --- sockets -------------------------------------------------------------------------------- */
 
-static enum status open_sized(const struct case_common *common, int *out_fd, struct addr *out_bound,
-                              struct case_sockets *out_sockets, struct fault *fault)
-{
-    struct addr any_port = addr_loopback(common->family, 0);
-    enum status status = socket_open(&any_port, out_fd, out_bound, fault);
-
-    if (status == STATUS_OK)
-        status =
-            socket_ask_buffer(*out_fd, SOCKET_RCVBUF, common->rcvbuf, &out_sockets->rcvbuf, fault);
-    if (status == STATUS_OK)
-        status =
-            socket_ask_buffer(*out_fd, SOCKET_SNDBUF, common->sndbuf, &out_sockets->sndbuf, fault);
-    return status;
-}
-
 static enum status open_clients(struct trial *trial, const struct addr *echo_addr,
                                 struct case_sockets *out_sockets, struct fault *fault)
 {
     const struct case_common *common = &trial->params->common;
+    const struct addr any_port = addr_loopback(common->family, 0);
     enum status status = STATUS_OK;
 
     for (int64_t i = 0; i < common->clients && status == STATUS_OK; i++) {
-        struct case_sockets client = { 0 };
-        struct addr bound;
+        struct sized_socket client;
 
-        status = open_sized(common, &trial->client_fds[i], &bound, &client, fault);
-        if (status == STATUS_OK)
-            status = socket_connect(trial->client_fds[i], echo_addr, fault);
-        if (status == STATUS_OK)
-            echo_admit(trial->echo, &bound);
+        status = sized_socket_open(&any_port, common, &client, fault);
+        if (status != STATUS_OK)
+            return status;
+        trial->client_fds[i] = client.fd;
         out_sockets->sndbuf = client.sndbuf;
+        status = socket_connect(client.fd, echo_addr, fault);
+        if (status == STATUS_OK)
+            echo_admit(trial->echo, &client.bound);
     }
     return status;
 }
 
-/* Threads beyond the clients would have nobody to serve. */
-static size_t threads_of(const struct case_common *common)
+static struct phase_roles roles_of(const struct trial *trial)
 {
-    return (size_t)(common->io_threads < common->clients ? common->io_threads : common->clients);
+    return (struct phase_roles){ .echo_fd = trial->echo_fd,
+                                 .echo_workers = trial->workers,
+                                 .senders = trial->senders,
+                                 .threads = trial->threads,
+                                 .client_fds = trial->client_fds,
+                                 .clients = (size_t)trial->params->common.clients };
 }
 
-static void make_senders(struct trial *trial, const struct engine *engine)
+static void make_roles(struct trial *trial, const struct engine *engine)
 {
-    const struct case_common *common = &trial->params->common;
-    int *fds = memory_new((size_t)common->clients, sizeof *fds);
+    const struct phase_roles roles = roles_of(trial);
 
-    for (size_t i = 0; i < trial->threads; i++) {
-        size_t count = 0;
-
-        for (size_t k = i; k < (size_t)common->clients; k += trial->threads)
-            fds[count++] = trial->client_fds[k];
-        trial->senders[i] = sender_new(fds, count, engine, (size_t)trial->params->payload);
+    phase_make_senders(&roles, engine, (size_t)trial->params->payload);
+    for (size_t i = 0; i < trial->threads; i++)
         trial->workers[i] = echo_worker_new(trial->echo, (size_t)trial->params->payload);
-    }
-    free(fds);
 }
 
 static void trial_init(struct trial *trial, struct loopback *loopback,
@@ -138,7 +122,7 @@ static void trial_init(struct trial *trial, struct loopback *loopback,
                              .params = params,
                              .watch = watch,
                              .echo_fd = -1,
-                             .threads = threads_of(&params->common) };
+                             .threads = phase_threads(&params->common) };
     trial->client_fds = memory_new(clients, sizeof *trial->client_fds);
     for (size_t i = 0; i < clients; i++)
         trial->client_fds[i] = -1;
@@ -169,20 +153,23 @@ static enum status open_roles(struct trial *trial, struct case_sockets *sockets,
 {
     const struct case_common *common = &trial->params->common;
     const struct engine *engine = engine_find(trial->params->engine, fault);
-    struct addr echo_addr;
+    const struct addr any_port = addr_loopback(common->family, 0);
+    struct sized_socket echo;
     enum status status;
 
     if (engine == NULL)
         return STATUS_UNSUPPORTED;
-    status = open_sized(common, &trial->echo_fd, &echo_addr, sockets, fault);
+    status = sized_socket_open(&any_port, common, &echo, fault);
     if (status != STATUS_OK)
         return status;
+    trial->echo_fd = echo.fd;
+    sockets->rcvbuf = echo.rcvbuf;
     trial->echo =
         echo_new(trial->echo_fd, engine, (size_t)common->clients, (size_t)trial->params->window);
-    status = open_clients(trial, &echo_addr, sockets, fault);
+    status = open_clients(trial, &echo.bound, sockets, fault);
     if (status != STATUS_OK)
         return status;
-    make_senders(trial, engine);
+    make_roles(trial, engine);
     status = calibrate_capacity(common->family, (size_t)trial->params->payload, common->rcvbuf,
                                 &trial->calibration, fault);
     if (status != STATUS_OK)
@@ -196,52 +183,12 @@ static enum status open_roles(struct trial *trial, struct case_sockets *sockets,
 
 /* --- evidence ------------------------------------------------------------------------------- */
 
-static void sample_drops(const int *fds, size_t count, struct socket_evidence *out_evidence)
-{
-    *out_evidence = (struct socket_evidence){ .per_socket = true };
-    for (size_t i = 0; i < count; i++) {
-        uint32_t drops = 0;
-
-        if (socket_drops(fds[i], &drops) != STATUS_OK)
-            out_evidence->per_socket = false;
-        out_evidence->drops += drops;
-    }
-}
-
 static enum status sample_take(const struct trial *trial, struct sample *out_sample,
                                struct fault *fault)
 {
-    sample_drops(&trial->echo_fd, 1, &out_sample->echo);
-    sample_drops(trial->client_fds, (size_t)trial->params->common.clients, &out_sample->clients);
-    return counters_read(NULL, &out_sample->counters, fault);
-}
-
-static int64_t or_zero(int64_t value)
-{
-    return value == NONE_INT ? 0 : value;
-}
-
-/* The drops of a role's sockets over a phase; where sockets do not count, the system's. */
-static struct socket_evidence evidence_of(const struct socket_evidence *before,
-                                          const struct socket_evidence *after,
-                                          const struct counters *delta)
-{
-    struct socket_evidence evidence = { .per_socket = after->per_socket };
-
-    /* The kernel's counts are 32 bits wide; so is the difference of their sums. */
-    evidence.drops = after->per_socket ? (int64_t)(uint32_t)(after->drops - before->drops)
-                                       : or_zero(delta->value[UDP_RECEIVE_BUFFER_FULL]) +
-                                             or_zero(delta->value[UDP6_RECEIVE_BUFFER_FULL]);
-    return evidence;
-}
-
-static void subtract(const struct sample *before, const struct sample *after,
-                     struct counters *out_delta)
-{
-    bool reset[COUNTER_COUNT];
-
-    counters_subtract(&before->counters.total, &after->counters.total, counters_width32(),
-                      out_delta, reset);
+    out_sample->echo = evidence_drops(&trial->echo_fd, 1);
+    out_sample->clients = evidence_drops(trial->client_fds, (size_t)trial->params->common.clients);
+    return system_counters(&out_sample->counters, fault);
 }
 
 /* --- phases --------------------------------------------------------------------------------- */
@@ -258,16 +205,13 @@ static void gather(const struct trial *trial, struct phase *phase, struct histog
 static enum status settle(const struct sample *before, const struct sample *after,
                           struct phase *phase, struct fault *fault)
 {
-    struct counters delta;
-    struct host_drops drops;
-    struct socket_evidence echo, clients;
+    struct counters delta = evidence_counters(&before->counters, &after->counters);
+    struct host_drops drops = host_drops_of(&delta);
+    struct socket_evidence echo = evidence_between(&before->echo, &after->echo, &delta);
+    struct socket_evidence clients = evidence_between(&before->clients, &after->clients, &delta);
     struct fault leg_fault;
     enum status status;
 
-    subtract(before, after, &delta);
-    drops = host_drops_of(&delta);
-    echo = evidence_of(&before->echo, &after->echo, &delta);
-    clients = evidence_of(&before->clients, &after->clients, &delta);
     status = account_settle(&phase->forward,
                             &(struct account_evidence){ echo, &drops, &drops, REST_UNATTRIBUTED },
                             &leg_fault);
@@ -281,36 +225,19 @@ static enum status settle(const struct sample *before, const struct sample *afte
         &leg_fault);
     if (status != STATUS_OK)
         return fault_set(fault, status, "reverse leg: %s", leg_fault.text);
-    phase->lost_echoes =
-        phase->forward.lost + phase->reverse.lost + refused_total(&phase->reverse.refused);
+    phase->lost_echoes = phase_lost_echoes(phase);
     *(struct counters *)list_append_sized(&phase->counters, sizeof delta) = delta;
     return STATUS_OK;
-}
-
-static bool phase_passed(const struct phase *phase)
-{
-    const struct leg *forward = &phase->forward;
-    const struct leg *reverse = &phase->reverse;
-
-    return phase->lost_echoes == 0 && refused_total(&forward->refused) == 0 &&
-           refused_total(&reverse->refused) == 0 && forward->corrupt == 0 &&
-           reverse->corrupt == 0 && forward->late == 0 && reverse->late == 0;
 }
 
 static enum status run_threads(struct trial *trial, const struct session *session, double seconds,
                                struct phase_times *out_times, struct fault *fault)
 {
     const struct case_common *common = &trial->params->common;
-    const struct phase_roles roles = { .echo_fd = trial->echo_fd,
-                                       .echo = trial->echo,
-                                       .echo_workers = trial->workers,
-                                       .senders = trial->senders,
-                                       .threads = trial->threads,
-                                       .client_fds = trial->client_fds,
-                                       .clients = (size_t)common->clients };
-    const struct phase_order order = { .common = common,
-                                       .seconds = seconds,
-                                       .watch = trial->watch };
+    const struct phase_roles roles = roles_of(trial);
+    const struct phase_order order = {
+        .common = common, .seconds = seconds, .drain_ns = PHASE_DRAIN_NS, .watch = trial->watch
+    };
     enum status status;
 
     echo_begin(trial->echo, session, common->work_ns);
@@ -331,14 +258,15 @@ static enum status run_threads(struct trial *trial, const struct session *sessio
 static enum status measure_phase(struct trial *trial, double seconds, struct phase *out_phase,
                                  struct histogram *rtt, struct fault *fault)
 {
-    struct sample before = { 0 };
-    struct sample after = { 0 };
+    const struct session_ground ground = { .format = { .mode = STAMP_PLAIN },
+                                           .pattern = &trial->loopback->pattern,
+                                           .timebase = trial->loopback->timebase };
+    struct sample before, after;
     struct phase_times times;
     struct session session;
     enum status status;
 
-    session_init(&session, next_ssid(trial->loopback), (size_t)trial->params->payload,
-                 &trial->loopback->pattern, trial->loopback->timebase);
+    session_init(&session, next_ssid(trial->loopback), (size_t)trial->params->payload, &ground);
     status = sample_take(trial, &before, fault);
     if (status == STATUS_OK)
         status = run_threads(trial, &session, seconds, &times, fault);
@@ -358,19 +286,17 @@ static enum status measure_phase(struct trial *trial, double seconds, struct pha
         if (phase_passed(out_phase) && out_phase->reverse.received > 0)
             out_phase->echoes_per_second = (double)out_phase->reverse.received / out_phase->seconds;
     }
-    counter_snapshot_done(&before.counters);
-    counter_snapshot_done(&after.counters);
     return status;
 }
 
 /* A refused datagram is missing at the echo role too, but was never on the way to it. */
-static int64_t burst_refused(const struct trial *trial)
+static int64_t burst_sent(const struct trial *trial)
 {
-    uint64_t refused = 0;
+    uint64_t sent = 0;
 
     for (size_t i = 0; i < trial->threads; i++)
-        refused += sender_burst_refused(trial->senders[i]);
-    return (int64_t)refused;
+        sent += sender_burst_sent(trial->senders[i]);
+    return (int64_t)sent;
 }
 
 static void conclude(const struct trial *trial, const struct histogram *rtt,
@@ -378,15 +304,14 @@ static void conclude(const struct trial *trial, const struct histogram *rtt,
 {
     const struct case_params *params = trial->params;
     const struct case_common *common = &params->common;
-    int64_t refused = burst_refused(trial);
-    int64_t burst = common->clients * params->window - refused;
+    int64_t burst = burst_sent(trial);
 
     result->status = phase_passed(&result->phases.measure) ? CASE_PASS : CASE_FAIL;
     result->first_burst = (struct first_burst){
         .present = true,
         .sent = burst,
         .predicted_lost = NONE_INT,
-        .lost = echo_missing_of_first(trial->echo, params->window) - refused,
+        .lost = burst - echo_arrived_of_first(trial->echo, params->window),
     };
     if (common->io_model == IO_MODEL_SHARED && common->interval_ns == 0)
         result->first_burst.predicted_lost = capacity_predict_lost(

@@ -69,12 +69,12 @@ int64_t pair_send(const struct pair *pair, int64_t count, struct refused *out_re
     const struct engine *engine = engine_find(ENGINE_SINGLE, NULL);
     struct datagram batch[DATAGRAM_BATCH_MAX];
     struct leg leg = { 0 };
+    const struct transmit_way way = { engine, pair->sender, &leg, NULL };
 
     for (size_t i = 0; i < DATAGRAM_BATCH_MAX; i++)
         batch[i] = (struct datagram){ .part = { { pair->bytes, pair->payload } }, .parts = 1 };
     for (int64_t left = count; left > 0; left -= DATAGRAM_BATCH_MAX)
-        (void)transmit(engine, pair->sender, batch,
-                       left < DATAGRAM_BATCH_MAX ? (size_t)left : DATAGRAM_BATCH_MAX, &leg);
+        (void)transmit(&way, batch, left < DATAGRAM_BATCH_MAX ? (size_t)left : DATAGRAM_BATCH_MAX);
     *out_refused = leg.refused;
     return leg.sent;
 }

@@ -1,251 +1,53 @@
-/* Owns the threads of a phase and its end. What the roles count stays theirs. */
+/* Owns the threads of a phase and its end. What they do is phase_crew.c's, what the roles count
+ * stays theirs. */
 #include "agent/probe/phase.h"
 
 #include <poll.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "agent/host/poller.h"
-#include "agent/host/wakeup.h"
+#include "agent/probe/phase_crew.h"
+#include "proto/base/memory.h"
 
-enum { TOKENS_MAX = 64 };
+enum { TICK_MS = 100 };
 
-#define ECHO_TOKEN UINT64_MAX
-#define DONE_TOKEN (UINT64_MAX - 1)
-/* A new thread may have been put on the processor of one that is awake; having slept, it is woken
- * on an idle one. */
-#define SETTLE_MS 1
-#define TICK_MS   100
-#define STOP_NS   (50 * NS_PER_MS) /* how soon a thread notices that it is to stop */
-#define ALERT_NS  (50 * NS_PER_US) /* how long a thread looks before it sleeps */
-#define AWAKE_NS  (20 * NS_PER_MS) /* how long an echo worker waits for a burst without sleeping */
-#define SPIN_NS   (2 * NS_PER_MS)  /* pacing finer than a poller's grain looks without waiting */
-
-/* What all threads of a phase share. */
-struct crew {
-    const struct phase_roles *roles;
-    const struct case_common *common;
-    int64_t duration_ns;
-    const atomic_bool *stop;
-    bool alert; /* there is a processor for each thread, so looking takes none from another */
-    pthread_mutex_t lock; /* of the members below it */
-    pthread_cond_t changed;
-    size_t watching;        /* echo workers that look at their socket; split model */
-    size_t arrived;         /* senders whose first burst is out */
-    size_t running;         /* threads that serve a sender */
-    bool failed;            /* a thread could not be started */
-    struct mono first_sent; /* of all senders */
-    struct mono deadline;   /* end of sending; set when the last burst is out */
-    atomic_int_fast64_t outstanding;
-    struct wakeup done; /* the senders are */
-};
-
-/* One thread: a sender, an echo worker, or both. */
-struct hand {
-    struct crew *crew;
-    pthread_t thread;
-    struct poller *poller;
-    struct sender *sender;      /* NULL: echo role only */
-    struct echo_worker *worker; /* NULL: sender only */
-    size_t first_client;
-    int64_t published; /* its part of crew->outstanding */
-    bool done;         /* the senders are: an echo worker may end */
-};
-
-static bool stopped(const struct crew *crew)
+size_t phase_threads(const struct case_common *common)
 {
-    return crew->stop != NULL && atomic_load_explicit(crew->stop, memory_order_relaxed);
+    return (size_t)(common->io_threads < common->clients ? common->io_threads : common->clients);
 }
 
-static void publish(struct hand *hand)
+void phase_make_senders(const struct phase_roles *roles, const struct engine *engine,
+                        size_t payload)
 {
-    int64_t outstanding = (int64_t)sender_outstanding(hand->sender);
+    int *fds = memory_new(roles->clients, sizeof *fds);
 
-    atomic_fetch_add(&hand->crew->outstanding, outstanding - hand->published);
-    hand->published = outstanding;
-}
+    for (size_t i = 0; i < roles->threads; i++) {
+        size_t count = 0;
 
-/* Nothing is read before every burst is out; the first datagram of all starts the clock. False
- * when not all threads could be started. */
-static bool meet_after_burst(struct hand *hand)
-{
-    struct crew *crew = hand->crew;
-    struct mono first = sender_first_sent(hand->sender);
-    bool complete;
-
-    pthread_mutex_lock(&crew->lock);
-    if (crew->arrived == 0 || mono_between(first, crew->first_sent) > 0)
-        crew->first_sent = first;
-    if (++crew->arrived == crew->roles->threads) {
-        crew->deadline = mono_after(crew->first_sent, crew->duration_ns);
-        pthread_cond_broadcast(&crew->changed);
+        for (size_t k = i; k < roles->clients; k += roles->threads)
+            fds[count++] = roles->client_fds[k];
+        roles->senders[i] = sender_new(fds, count, engine, payload);
     }
-    while (crew->arrived < crew->roles->threads && !crew->failed)
-        pthread_cond_wait(&crew->changed, &crew->lock);
-    complete = crew->arrived == crew->roles->threads;
-    pthread_mutex_unlock(&crew->lock);
-    return complete;
+    free(fds);
 }
 
-/* Looks for a moment before it sleeps: a thread that is about to be given work costs the one who
- * gives it a wake-up, and that is most of what a small datagram costs. */
-static size_t wait_ready(struct hand *hand, int64_t timeout_ns, uint64_t tokens[TOKENS_MAX])
+/* A phase of one role alone, between two hosts; of both, on this one. */
+static bool is_echo_alone(const struct crew *crew)
 {
-    struct mono start = mono_now();
-
-    while (hand->crew->alert && timeout_ns > ALERT_NS &&
-           mono_between(start, mono_now()) < ALERT_NS) {
-        size_t count = poller_wait(hand->poller, 0, tokens, TOKENS_MAX);
-
-        if (count > 0)
-            return count;
-    }
-    return poller_wait(hand->poller, timeout_ns, tokens, TOKENS_MAX);
-}
-
-/* Serves what can be read; returns how many descriptors that were. */
-static size_t serve_ready(struct hand *hand, int64_t timeout_ns, bool resend)
-{
-    bool waiting = hand->worker != NULL && echo_waiting(hand->worker);
-    uint64_t tokens[TOKENS_MAX];
-    size_t count = wait_ready(hand, waiting ? 0 : timeout_ns, tokens);
-
-    if (waiting)
-        echo_serve(hand->worker);
-    for (size_t i = 0; i < count; i++) {
-        if (tokens[i] == DONE_TOKEN)
-            hand->done = true;
-        else if (tokens[i] == ECHO_TOKEN)
-            echo_serve(hand->worker);
-        else
-            sender_collect(hand->sender, (size_t)tokens[i], resend, hand->crew->deadline);
-    }
-    return count;
-}
-
-static int64_t at_most(int64_t ns, int64_t limit)
-{
-    return ns < 0 ? 0 : ns < limit ? ns : limit;
-}
-
-/* Sends, echoes and collects until the time is over. */
-static void serve_until_deadline(struct hand *hand)
-{
-    struct crew *crew = hand->crew;
-    bool paced = crew->common->interval_ns > 0;
-    struct mono now = mono_now();
-
-    while (mono_between(now, crew->deadline) > 0 && !stopped(crew)) {
-        int64_t left = at_most(mono_between(now, crew->deadline), STOP_NS);
-
-        if (paced) {
-            struct mono due = sender_pace(hand->sender, crew->common->interval_ns, now);
-
-            left = at_most(mono_between(mono_now(), due), left);
-            left = left < SPIN_NS ? 0 : left - SPIN_NS;
-        }
-        serve_ready(hand, left, !paced);
-        now = mono_now();
-    }
-}
-
-/* Some sender waits for an echo, or what this thread has read waits for its answer. */
-static bool is_awaited(const struct hand *hand)
-{
-    return atomic_load(&hand->crew->outstanding) > 0 ||
-           (hand->worker != NULL && echo_waiting(hand->worker));
-}
-
-/* Reads on until nothing is outstanding at any sender or the drain has passed. */
-static void serve_drain(struct hand *hand)
-{
-    struct crew *crew = hand->crew;
-    struct mono end = mono_after(crew->deadline, PHASE_DRAIN_NS);
-    struct mono now = mono_now();
-
-    publish(hand);
-    while (mono_between(now, end) > 0 && is_awaited(hand) && !stopped(crew)) {
-        serve_ready(hand, at_most(mono_between(now, end), NS_PER_MS), false);
-        publish(hand);
-        now = mono_now();
-    }
-}
-
-static void run_sender(struct hand *hand)
-{
-    struct crew *crew = hand->crew;
-
-    if (hand->worker == NULL)
-        poll(NULL, 0, SETTLE_MS);
-    if (crew->common->interval_ns == 0)
-        sender_burst(hand->sender);
-    else
-        sender_pace(hand->sender, crew->common->interval_ns, mono_now());
-    if (meet_after_burst(hand)) {
-        serve_until_deadline(hand);
-        serve_drain(hand);
-    }
-    pthread_mutex_lock(&crew->lock);
-    if (--crew->running == 0)
-        wakeup_now(&crew->done);
-    pthread_mutex_unlock(&crew->lock);
-}
-
-/* Awake until the first datagram, so that the burst races a reader and not a wake-up. */
-static void run_echo(struct hand *hand)
-{
-    struct crew *crew = hand->crew;
-    struct mono end;
-
-    pthread_mutex_lock(&crew->lock);
-    crew->watching++;
-    pthread_cond_broadcast(&crew->changed);
-    pthread_mutex_unlock(&crew->lock);
-    end = mono_after(mono_now(), AWAKE_NS);
-    while (serve_ready(hand, 0, false) == 0 && mono_between(mono_now(), end) > 0)
-        ;
-    while (!hand->done)
-        serve_ready(hand, NS_PER_S, false);
-}
-
-static void *run_hand(void *context)
-{
-    struct hand *hand = context;
-
-    if (hand->sender != NULL)
-        run_sender(hand);
-    else
-        run_echo(hand);
-    return NULL;
-}
-
-static enum status hand_watch(struct hand *hand, struct fault *fault)
-{
-    const struct phase_roles *roles = hand->crew->roles;
-    enum status status = poller_new(&hand->poller, fault);
-
-    if (status == STATUS_OK && hand->worker != NULL)
-        status = poller_add(hand->poller, roles->echo_fd, ECHO_TOKEN, fault);
-    if (status == STATUS_OK && hand->sender == NULL)
-        status = poller_add(hand->poller, hand->crew->done.fd, DONE_TOKEN, fault);
-    for (size_t i = hand->first_client, n = 0;
-         hand->sender != NULL && i < roles->clients && status == STATUS_OK;
-         i += roles->threads, n++)
-        status = poller_add(hand->poller, roles->client_fds[i], n, fault);
-    return status;
+    return crew->roles->senders == NULL;
 }
 
 /* Who does what: in the shared model each thread serves both roles, else one. */
 static size_t assign(struct crew *crew, struct hand *hands)
 {
     const struct phase_roles *roles = crew->roles;
-    bool shared = crew->common->io_model == IO_MODEL_SHARED;
+    bool both = roles->senders != NULL && roles->echo_workers != NULL;
+    bool shared = both && crew->order->common->io_model == IO_MODEL_SHARED;
     size_t count = 0;
 
-    for (size_t i = 0; i < roles->threads && !shared; i++)
+    for (size_t i = 0; i < roles->threads && roles->echo_workers != NULL && !shared; i++)
         hands[count++] = (struct hand){ .crew = crew, .worker = roles->echo_workers[i] };
-    for (size_t i = 0; i < roles->threads; i++) {
+    for (size_t i = 0; i < roles->threads && roles->senders != NULL; i++) {
         hands[count++] = (struct hand){ .crew = crew,
                                         .worker = shared ? roles->echo_workers[i] : NULL,
                                         .sender = roles->senders[i],
@@ -254,14 +56,28 @@ static size_t assign(struct crew *crew, struct hand *hands)
     return count;
 }
 
-/* Lets the owner look in until the senders are done. */
-static void watch_over(struct crew *crew, const struct phase_watch *watch)
+/* Lets the owner look in until the senders are done, or, of an echo role alone, until the owner
+ * says so. Returns the longest time that this thread was not run, which is also what happens to a
+ * process that is stopped. */
+static int64_t watch_over(struct crew *crew, const struct phase_watch *watch)
 {
-    struct pollfd done = { .fd = crew->done.fd, .events = POLLIN };
+    struct pollfd look[] = { { .fd = crew->done.fd, .events = POLLIN },
+                             { .fd = watch->wake_fd, .events = POLLIN } };
+    struct stall stall;
 
-    while (poll(&done, 1, TICK_MS) <= 0) {
+    stall_init(&stall, stall_thread_ns, mono_now());
+    for (;;) {
+        bool over = poll(look, watch->wake_fd > 0 ? 2 : 1, TICK_MS) > 0 && look[0].revents != 0;
+
+        stall_step(&stall, mono_now(), TICK_MS * NS_PER_MS);
+        if (over)
+            return stall.longest_ns;
         if (watch->tick != NULL)
             watch->tick(watch->context);
+        stall_skip(&stall, mono_now());
+        if (is_echo_alone(crew) &&
+            (crew_stopped(crew) || (watch->finish != NULL && atomic_load(watch->finish))))
+            wakeup_now(&crew->done);
     }
 }
 
@@ -280,10 +96,10 @@ static void give_up(struct crew *crew, size_t senders_missing)
 /* A burst into a role whose thread is still being started would measure the starting. Waited for
  * here and not by the senders: a thread that is woken by the echo role's may be put on its
  * processor, and the burst would find nobody reading. */
-static void wait_for_echo_role(struct crew *crew, size_t workers)
+static void wait_for_echo_role(struct crew *crew)
 {
     pthread_mutex_lock(&crew->lock);
-    while (crew->watching < workers)
+    while (crew->watching < crew->roles->threads)
         pthread_cond_wait(&crew->changed, &crew->lock);
     pthread_mutex_unlock(&crew->lock);
 }
@@ -301,9 +117,9 @@ static enum status start(struct crew *crew, struct hand *hands, size_t count, si
     for (; started < count && status == STATUS_OK; started++) {
         int error;
 
-        if (hands[started].sender != NULL && hands[started].worker == NULL)
-            wait_for_echo_role(crew, crew->roles->threads);
-        error = pthread_create(&hands[started].thread, NULL, run_hand, &hands[started]);
+        if (hands[started].sender != NULL && hands[0].sender == NULL)
+            wait_for_echo_role(crew);
+        error = pthread_create(&hands[started].thread, NULL, hand_run, &hands[started]);
         if (error != 0) {
             status = fault_errno(fault, error, "starting thread %zu of %zu", started + 1, count);
             break;
@@ -317,26 +133,54 @@ static enum status start(struct crew *crew, struct hand *hands, size_t count, si
     return status;
 }
 
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Of senders: from the first datagram to the end of sending or the last echo. */
+static int64_t active_ns(const struct crew *crew, const struct hand *hands, size_t count)
+{
+    struct mono last = crew->deadline;
+
+    if (crew->arrived < crew->roles->threads)
+        return 0;
+    if (crew_stopped(crew) && mono_between(mono_now(), last) > 0)
+        last = mono_now();
+    for (size_t i = 0; i < count; i++) {
+        if (hands[i].sender != NULL && mono_between(last, sender_last_echo(hands[i].sender)) > 0)
+            last = sender_last_echo(hands[i].sender);
+    }
+    return mono_between(crew->first_sent, last);
+}
+
 static struct phase_times times_of(const struct crew *crew, const struct hand *hands, size_t count)
 {
     struct phase_times times = { 0 };
-    struct mono last = crew->deadline;
 
     for (size_t i = 0; i < count; i++) {
-        const struct sender *sender = hands[i].sender;
-        struct pace pace;
+        times.stall_ns = larger(times.stall_ns, hands[i].stall.longest_ns);
+        if (hands[i].sender != NULL) {
+            struct pace pace = sender_pace_kept(hands[i].sender);
 
-        if (sender == NULL)
-            continue;
-        pace = sender_pace_kept(sender);
-        times.pace.skipped += pace.skipped;
-        if (pace.slip_ns > times.pace.slip_ns)
-            times.pace.slip_ns = pace.slip_ns;
-        if (mono_between(last, sender_last_echo(sender)) > 0)
-            last = sender_last_echo(sender);
+            times.pace.skipped += pace.skipped;
+            times.pace.slip_ns = larger(times.pace.slip_ns, pace.slip_ns);
+        }
     }
-    times.active_ns = mono_between(crew->first_sent, last);
+    if (!is_echo_alone(crew))
+        times.active_ns = active_ns(crew, hands, count);
     return times;
+}
+
+static void crew_init(struct crew *crew, const struct phase_roles *roles,
+                      const struct phase_order *order)
+{
+    *crew = (struct crew){ .roles = roles,
+                           .order = order,
+                           .duration_ns = (int64_t)(order->seconds * (double)NS_PER_S),
+                           .running = roles->senders == NULL ? 0 : roles->threads };
+    if (pthread_mutex_init(&crew->lock, NULL) != 0 || pthread_cond_init(&crew->changed, NULL) != 0)
+        abort();
 }
 
 static void crew_done(struct crew *crew, struct hand *hands, size_t count)
@@ -349,36 +193,52 @@ static void crew_done(struct crew *crew, struct hand *hands, size_t count)
     wakeup_done(&crew->done);
 }
 
+/* Runs the hands to their end. */
+static enum status run(struct crew *crew, struct hand *hands, size_t count,
+                       struct phase_times *out_times, struct fault *fault)
+{
+    const struct phase_watch *watch = crew->order->watch;
+    struct mono begun;
+    int64_t stall_ns;
+    size_t started;
+    enum status status = start(crew, hands, count, &started, fault);
+
+    begun = mono_now();
+    if (status == STATUS_OK && is_echo_alone(crew)) {
+        wait_for_echo_role(crew);
+        begun = mono_now();
+        if (watch->ready != NULL)
+            watch->ready(watch->context);
+    }
+    stall_ns = watch_over(crew, watch);
+    for (size_t i = 0; i < started; i++)
+        pthread_join(hands[i].thread, NULL);
+    if (status != STATUS_OK)
+        return status;
+    *out_times = times_of(crew, hands, count);
+    out_times->stall_ns = larger(out_times->stall_ns, stall_ns);
+    if (is_echo_alone(crew))
+        out_times->active_ns = mono_between(begun, mono_now());
+    return crew_stopped(crew) ? fault_set(fault, STATUS_INTERRUPTED, "interrupted") : STATUS_OK;
+}
+
 enum status phase_run(const struct phase_roles *roles, const struct phase_order *order,
                       struct phase_times *out_times, struct fault *fault)
 {
-    struct crew crew = { .roles = roles,
-                         .common = order->common,
-                         .duration_ns = (int64_t)(order->seconds * (double)NS_PER_S),
-                         .stop = order->watch->stop,
-                         .running = roles->threads };
-    struct hand *hands = calloc(roles->threads * 2, sizeof *hands);
-    size_t count, started;
-    enum status status = wakeup_init(&crew.done, fault);
+    struct hand *hands;
+    struct wakeup done;
+    struct crew crew;
+    size_t count;
+    enum status status = wakeup_init(&done, fault);
 
-    if (hands == NULL)
-        abort();
-    if (status != STATUS_OK) {
-        free(hands);
+    if (status != STATUS_OK)
         return status;
-    }
-    if (pthread_mutex_init(&crew.lock, NULL) != 0 || pthread_cond_init(&crew.changed, NULL) != 0)
-        abort();
+    crew_init(&crew, roles, order);
+    crew.done = done;
+    hands = memory_new(roles->threads * 2, sizeof *hands);
     count = assign(&crew, hands);
     crew.alert = (long)count <= sysconf(_SC_NPROCESSORS_ONLN);
-    status = start(&crew, hands, count, &started, fault);
-    watch_over(&crew, order->watch);
-    for (size_t i = 0; i < started; i++)
-        pthread_join(hands[i].thread, NULL);
-    if (status == STATUS_OK && stopped(&crew))
-        status = fault_set(fault, STATUS_INTERRUPTED, "interrupted");
-    if (status == STATUS_OK)
-        *out_times = times_of(&crew, hands, count);
+    status = run(&crew, hands, count, out_times, fault);
     crew_done(&crew, hands, count);
     return status;
 }

@@ -1,5 +1,5 @@
-/* One phase of a loopback case: threads that serve both roles until its time is over and what is
- * outstanding has drained. */
+/* One phase of a case: threads that serve both roles, or one of them with the other on another
+ * host, until its time is over and what is outstanding has drained. */
 #ifndef SONDE_PROBE_PHASE_H
 #define SONDE_PROBE_PHASE_H
 
@@ -10,7 +10,8 @@
 #include "proto/wire/case.h"
 
 /* After the last send, how long echoes are waited for on loopback (measurement.md). */
-#define PHASE_DRAIN_NS (250 * NS_PER_MS)
+#define PHASE_DRAIN_NS     (250 * NS_PER_MS)
+#define PHASE_DRAIN_MAX_NS (30 * NS_PER_S) /* however slow the other host is */
 
 /* How the owner of a phase looks in while it runs, from its own thread. */
 struct phase_watch {
@@ -22,31 +23,42 @@ struct phase_watch {
     int wake_fd;                  /* tick is called at once when it can be read; 0: none */
 };
 
-/* What a phase works on; all borrowed. sender i serves the clients i, i + senders, ... */
+/* What a phase works on; all borrowed. sender i serves the clients i, i + threads, ... */
 struct phase_roles {
     int echo_fd;
-    struct echo *echo;
-    struct echo_worker **echo_workers; /* as many as the case has io_threads */
-    struct sender **senders;           /* as many as the case has io_threads */
-    size_t threads;
+    struct echo_worker **echo_workers; /* NULL: the echo role is another host's */
+    struct sender **senders;           /* NULL: the sender's role is */
+    size_t threads;                    /* of each role */
     const int *client_fds;
     size_t clients;
 };
 
+/* Threads of each role: beyond the clients one would have nobody to serve. */
+size_t phase_threads(const struct case_common *common);
+
+/* Makes roles->senders over their clients, for datagrams of up to `payload` bytes; the caller's. */
+void phase_make_senders(const struct phase_roles *roles, const struct engine *engine,
+                        size_t payload);
+
 struct phase_times {
-    int64_t active_ns; /* first send to the end of sending or the last echo, the later of both */
-    struct pace pace;  /* of an open loop */
+    /* First send to the end of sending or the last echo, the later of both; of an echo role alone,
+     * from when it looked to its end. */
+    int64_t active_ns;
+    struct pace pace; /* of an open loop */
+    int64_t stall_ns; /* the longest time that a thread was not run (stall.h) */
 };
 
 /* What a phase is asked for; all borrowed. */
 struct phase_order {
     const struct case_common *common;
-    double seconds;
+    double seconds;   /* of sending */
+    int64_t drain_ns; /* at least; without an echo role here, 4 times the slowest echo if longer */
     const struct phase_watch *watch;
 };
 
-/* Runs one phase; the roles have begun its session. STATUS_INTERRUPTED when it was stopped;
- * STATUS_NO_RESOURCE when threads have run out. */
+/* Runs one phase; the roles have begun its session. Senders end by themselves, an echo role alone
+ * when watch->finish is set. STATUS_INTERRUPTED when it was stopped: then *out_times is of what
+ * there was; STATUS_NO_RESOURCE when threads have run out. */
 enum status phase_run(const struct phase_roles *roles, const struct phase_order *order,
                       struct phase_times *out_times, struct fault *fault) must_check;
 

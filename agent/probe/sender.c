@@ -3,6 +3,7 @@
 #include "agent/probe/sender.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,8 @@
 #include "proto/base/memory.h"
 
 enum { SHORT_PADDING = 396 }; /* with the largest head 512 bytes */
+
+#define SWEEP_NS (100 * NS_PER_MS) /* a flood of strangers must not hold a phase's end */
 
 struct client {
     int fd;
@@ -27,9 +30,11 @@ struct sender {
     size_t count;
     size_t window_size;
     uint64_t outstanding; /* of all clients */
-    uint64_t burst_refused;
-    size_t slot;  /* bytes of room for one datagram */
-    size_t batch; /* datagrams to read in one call */
+    uint64_t burst_sent;
+    int64_t slowest_ns, waited_ns;
+    atomic_int_fast64_t shown_sent, shown_received; /* to other threads */
+    size_t slot;                                    /* bytes of room for one datagram */
+    size_t batch;                                   /* datagrams to read in one call */
     uint8_t *bytes;
     struct mono first_sent, last_echo;
     struct mono due; /* the next burst of an open loop */
@@ -84,7 +89,10 @@ void sender_begin(struct sender *sender, const struct session *session, size_t w
     sender->session = session;
     sender->window_size = window;
     sender->outstanding = 0;
-    sender->burst_refused = 0;
+    sender->burst_sent = 0;
+    sender->slowest_ns = 0;
+    atomic_store(&sender->shown_sent, 0);
+    atomic_store(&sender->shown_received, 0);
     sender->first_sent = (struct mono){ 0 };
     sender->last_echo = (struct mono){ 0 };
     sender->due = (struct mono){ 0 };
@@ -112,11 +120,11 @@ static void make_request(struct sender *sender, size_t at, uint32_t sequence, ui
         .error_estimate = session->error_estimate,
         .ssid = session->ssid,
     };
-    const uint8_t *padding = pattern_slice(session->pattern, sequence);
+    const uint8_t *padding = pattern_slice(session->ground.pattern, sequence);
     size_t length = session->payload - session->head;
     uint8_t *head = sender->heads[at];
 
-    stamp_put_request(&session->format, &request, session->payload, head);
+    stamp_put_request(&session->ground.format, &request, session->payload, head);
     if (length <= SHORT_PADDING) {
         memcpy(head + session->head, padding, length);
         sender->outbox[at] =
@@ -129,9 +137,17 @@ static void make_request(struct sender *sender, size_t at, uint32_t sequence, ui
     };
 }
 
+static void show(struct sender *sender)
+{
+    atomic_store_explicit(&sender->shown_sent, sender->forward.sent, memory_order_relaxed);
+    atomic_store_explicit(&sender->shown_received, sender->reverse.received, memory_order_relaxed);
+}
+
 /* One moment stands for the whole batch: the clock is read right before the system call. */
 static void send_batch(struct sender *sender, struct client *client, size_t count)
 {
+    const struct transmit_way way = { sender->engine, client->fd, &sender->forward,
+                                      &sender->waited_ns };
     struct mono now = mono_now();
     uint64_t timestamp = session_timestamp(sender->session, now);
     uint64_t first = client->window.next;
@@ -142,12 +158,15 @@ static void send_batch(struct sender *sender, struct client *client, size_t coun
     for (size_t i = 0; i < count; i++)
         make_request(sender, i, (uint32_t)window_open(&client->window, now), timestamp);
     sender->outstanding += count;
-    refused = transmit(sender->engine, client->fd, sender->outbox, count, &sender->forward);
+    refused = transmit(&way, sender->outbox, count);
+    show(sender);
+    if (first < sender->window_size)
+        sender->burst_sent += count;
     for (size_t i = 0; refused != 0; i++, refused >>= 1) {
         if ((refused & 1) == 0)
             continue;
         window_abandon(&client->window, first + i);
-        sender->burst_refused += first + i < sender->window_size;
+        sender->burst_sent -= first < sender->window_size;
         sender->outstanding--;
     }
 }
@@ -193,25 +212,26 @@ struct pace sender_pace_kept(const struct sender *sender)
 }
 
 /* Less the time that the echo role had it, when its timestamps make sense. */
-static int64_t round_trip(const struct stamp_reply *reply, struct mono sent, struct mono now)
+static int64_t round_trip(const struct stamp_reply *reply, int64_t whole)
 {
-    int64_t whole = mono_between(sent, now);
     int64_t residence = stamp_ntp_between(reply->receive_timestamp, reply->timestamp);
 
     return residence >= 0 && residence <= whole ? whole - residence : whole;
 }
 
-/* True when the datagram is an echo of this session, whatever its padding. */
-static bool is_echo(const struct sender *sender, const struct client *client,
+/* True when the datagram is an echo of this phase to something that was sent, whatever its padding;
+ * what is not is counted. */
+static bool is_echo(struct sender *sender, const struct client *client,
                     const struct datagram *datagram, struct stamp_reply *out_reply)
 {
-    const struct session *session = sender->session;
+    enum session_kin kin =
+        session_get_reply(sender->session, datagram->part[0].iov_base, datagram->length, out_reply);
 
-    return datagram->length == session->payload &&
-           stamp_get_reply(&session->format, datagram->part[0].iov_base, datagram->length,
-                           out_reply) == STATUS_OK &&
-           out_reply->ssid == session->ssid &&
-           sequence_extend(out_reply->sender_sequence, client->window.next) < client->window.next;
+    if (kin == SESSION_OWN &&
+        sequence_extend(out_reply->sender_sequence, client->window.next) < client->window.next)
+        return true;
+    sender->reverse.foreign += kin != SESSION_HELLO;
+    return false;
 }
 
 /* Its bytes, and the timestamp that was given to it on the way out. */
@@ -235,10 +255,8 @@ static bool enter(struct sender *sender, struct client *client, const struct dat
     enum arrival arrival;
     enum window_close close;
 
-    if (!is_echo(sender, client, datagram, &reply)) {
-        sender->reverse.foreign++;
+    if (!is_echo(sender, client, datagram, &reply))
         return false;
-    }
     if (!is_intact(sender, client, datagram, &reply)) {
         sender->reverse.corrupt++;
         return false;
@@ -248,8 +266,13 @@ static bool enter(struct sender *sender, struct client *client, const struct dat
     if (late || arrival == ARRIVAL_BEYOND || arrival == ARRIVAL_DUPLICATE)
         return false;
     close = window_close(&client->window, reply.sender_sequence, &sent);
-    if (close == WINDOW_CLOSED)
-        histogram_add(&sender->rtt, round_trip(&reply, sent, now));
+    if (close == WINDOW_CLOSED) {
+        int64_t whole = mono_between(sent, now);
+
+        histogram_add(&sender->rtt, round_trip(&reply, whole));
+        if (whole > sender->slowest_ns)
+            sender->slowest_ns = whole;
+    }
     if (close != WINDOW_CLOSED && close != WINDOW_UNTIMED)
         return false;
     sender->outstanding--;
@@ -286,8 +309,10 @@ size_t sender_collect(struct sender *sender, size_t client_index, bool resend, s
         now = mono_now();
         for (size_t i = 0; i < got; i++)
             freed += enter(sender, client, &sender->inbox[i], now, false);
-        if (got > 0)
+        if (got > 0) {
             sender->last_echo = now;
+            show(sender);
+        }
         if (resend && freed > 0 && mono_between(now, deadline) > 0)
             send_many(sender, client, freed);
         count += got;
@@ -298,6 +323,7 @@ size_t sender_collect(struct sender *sender, size_t client_index, bool resend, s
 void sender_sweep(struct sender *sender)
 {
     struct mono now = mono_now();
+    struct mono end = mono_after(now, SWEEP_NS);
 
     for (size_t i = 0; i < sender->count; i++) {
         size_t got;
@@ -306,7 +332,7 @@ void sender_sweep(struct sender *sender)
             got = receive_batch(sender, &sender->clients[i]);
             for (size_t k = 0; k < got; k++)
                 enter(sender, &sender->clients[i], &sender->inbox[k], now, true);
-        } while (got > 0);
+        } while (got > 0 && mono_between(mono_now(), end) > 0);
     }
 }
 
@@ -315,9 +341,25 @@ uint64_t sender_outstanding(const struct sender *sender)
     return sender->outstanding;
 }
 
-uint64_t sender_burst_refused(const struct sender *sender)
+uint64_t sender_burst_sent(const struct sender *sender)
 {
-    return sender->burst_refused;
+    return sender->burst_sent;
+}
+
+int64_t sender_slowest_ns(const struct sender *sender)
+{
+    return sender->slowest_ns;
+}
+
+int64_t sender_waited_ns(const struct sender *sender)
+{
+    return sender->waited_ns;
+}
+
+void sender_progress(const struct sender *sender, int64_t *out_sent, int64_t *out_received)
+{
+    *out_sent = atomic_load_explicit(&sender->shown_sent, memory_order_relaxed);
+    *out_received = atomic_load_explicit(&sender->shown_received, memory_order_relaxed);
 }
 
 struct mono sender_first_sent(const struct sender *sender)

@@ -47,8 +47,17 @@ void sender_sweep(struct sender *sender);
 /* Datagrams that all clients together have outstanding. */
 uint64_t sender_outstanding(const struct sender *sender);
 
-/* Of the first window of every client: how many the kernel did not take. */
-uint64_t sender_burst_refused(const struct sender *sender);
+/* Of the first window of every client: how many the kernel took. */
+uint64_t sender_burst_sent(const struct sender *sender);
+
+/* The longest that an echo took, the echo role's time included. */
+int64_t sender_slowest_ns(const struct sender *sender);
+
+/* What this sender has asked to sleep since it was made. */
+int64_t sender_waited_ns(const struct sender *sender);
+
+/* Datagrams sent and echoes received in this phase so far; from any thread. */
+void sender_progress(const struct sender *sender, int64_t *out_sent, int64_t *out_received);
 
 /* When the first datagram of the phase went out (in an open loop: when it was due) and the last
  * echo came in; 0 ns while none. */

@@ -157,7 +157,8 @@ static enum status await_turn(struct course *course, const struct schedule *sche
 
 static enum status send_all(struct course *course, struct fault *fault)
 {
-    const struct engine *engine = engine_find(ENGINE_SINGLE, NULL);
+    const struct transmit_way way = { engine_find(ENGINE_SINGLE, NULL), course->pair.sender,
+                                      &course->leg, NULL };
     struct datagram datagram = {
         .part = { { course->pair.bytes, course->pair.payload } },
         .parts = 1,
@@ -176,7 +177,7 @@ static enum status send_all(struct course *course, struct fault *fault)
         schedule_sent(&schedule, now);
         if (course->leg.sent == 0)
             course->first_sent = now;
-        if (transmit(engine, course->pair.sender, &datagram, 1, &course->leg) == 0)
+        if (transmit(&way, &datagram, 1) == 0)
             course->last_sent = now;
         look_for_drop(course, now);
         sample(course, now);

@@ -6,6 +6,7 @@
 #include <poll.h>
 
 #include "agent/probe/ledger.h"
+#include "proto/base/clock.h"
 
 enum {
     PATIENCE_MS = 20,       /* for a send buffer or queue to empty, per call */
@@ -13,25 +14,28 @@ enum {
 };
 
 struct effort {
+    const struct transmit_way *way;
     int patience_ms;
     int earlier_errors;
 };
 
 /* ENOBUFS says nothing through POLLOUT, so the wait is short and counted either way. */
-static bool try_again_later(struct effort *effort, int fd)
+static bool try_again_later(struct effort *effort)
 {
-    struct pollfd ready = { .fd = fd, .events = POLLOUT };
+    struct pollfd ready = { .fd = effort->way->fd, .events = POLLOUT };
 
     if (effort->patience_ms == 0)
         return false;
     effort->patience_ms--;
+    if (effort->way->waited_ns != NULL)
+        *effort->way->waited_ns += 2 * NS_PER_MS;
     if (poll(&ready, 1, 1) > 0)
         poll(NULL, 0, 1);
     return true;
 }
 
 /* True when the same datagram is to be tried again. */
-static bool is_transient(struct effort *effort, int fd, int error, struct leg *leg)
+static bool is_transient(struct effort *effort, int error)
 {
     switch (error) {
     case 0:
@@ -39,38 +43,37 @@ static bool is_transient(struct effort *effort, int fd, int error, struct leg *l
         return true;
     case EAGAIN:
     case ENOBUFS:
-        return try_again_later(effort, fd);
+        return try_again_later(effort);
     case ECONNREFUSED:
         if (effort->earlier_errors == 0)
             return false;
         effort->earlier_errors--;
-        ledger_refuse_earlier(leg);
+        ledger_refuse_earlier(effort->way->leg);
         return true;
     default:
         return false;
     }
 }
 
-uint64_t transmit(const struct engine *engine, int fd, struct datagram *datagrams, size_t count,
-                  struct leg *leg)
+uint64_t transmit(const struct transmit_way *way, struct datagram *datagrams, size_t count)
 {
-    struct effort effort = { PATIENCE_MS, EARLIER_ERRORS_MAX };
+    struct effort effort = { way, PATIENCE_MS, EARLIER_ERRORS_MAX };
     uint64_t refused = 0;
     size_t done = 0;
 
     assert(count <= DATAGRAM_BATCH_MAX);
     while (done < count) {
         int error = 0;
-        size_t taken = engine->send(fd, datagrams + done, count - done, &error);
+        size_t taken = way->engine->send(way->fd, datagrams + done, count - done, &error);
 
-        leg->attempted += (int64_t)taken;
-        leg->sent += (int64_t)taken;
+        way->leg->attempted += (int64_t)taken;
+        way->leg->sent += (int64_t)taken;
         done += taken;
         if (taken > 0)
             effort.earlier_errors = EARLIER_ERRORS_MAX;
-        if (done == count || (taken > 0 && error == 0) || is_transient(&effort, fd, error, leg))
+        if (done == count || (taken > 0 && error == 0) || is_transient(&effort, error))
             continue;
-        ledger_refuse(leg, error);
+        ledger_refuse(way->leg, error);
         refused |= UINT64_C(1) << done;
         done++;
     }

@@ -14,6 +14,7 @@ static const struct command commands[] = {
       command_loopback },
     { "buffers", "what a receive buffer holds on this machine, experiment by experiment",
       command_buffers },
+    { "serve", "run the controller of a fleet of agents", command_serve },
     { "report", "draw the figure of archived runs and check that they add up", command_report },
     { "budget", "how large a UDP payload fits an MTU", command_budget },
     { "advise", "how big a receive buffer must be for a burst, proved on the spot",
@@ -21,6 +22,10 @@ static const struct command commands[] = {
     { "charge", "what the kernel charges a receive buffer for each datagram, by its size",
       command_charge },
     { "counters", "this kernel's UDP and IP counters, now or as they change", command_counters },
+    { "agents", "the agents that a controller knows", command_agents },
+    { "run", "measure UDP between two agents and say where every lost datagram went", command_run },
+    { "results", "what a controller has measured between its agents", command_results },
+    { "show", "fetch one run from a controller as an archive", command_show },
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0], WORD_SIZE = 64 };

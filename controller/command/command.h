@@ -30,6 +30,11 @@ enum exit_code command_budget(int argc, char **argv);
 enum exit_code command_advise(int argc, char **argv);
 enum exit_code command_charge(int argc, char **argv);
 enum exit_code command_counters(int argc, char **argv);
+enum exit_code command_serve(int argc, char **argv);
 enum exit_code command_report(int argc, char **argv);
+enum exit_code command_agents(int argc, char **argv);
+enum exit_code command_run(int argc, char **argv);
+enum exit_code command_results(int argc, char **argv);
+enum exit_code command_show(int argc, char **argv);
 
 #endif

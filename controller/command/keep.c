@@ -81,3 +81,26 @@ void keep_print(const struct run *run, bool json, const char *path, keep_words *
     if (json && *path != '\0')
         fprintf(stderr, "archive: %s\n", path);
 }
+
+enum exit_code keep_outcome(const char *command, const struct run *run, bool check)
+{
+    enum exit_code code = EXIT_MEASURED;
+
+    if (run->interrupted) {
+        fprintf(stderr, "sonde %s: interrupted after %zu of %zu cases\n", command, run->cases.count,
+                plan_case_count(&run->plan));
+        return EXIT_FAILED;
+    }
+    for (size_t i = 0; i < run->cases.count; i++) {
+        const struct case_result *result = (const struct case_result *)run->cases.items + i;
+
+        if (result->status == CASE_ERROR) {
+            fprintf(stderr, "sonde %s: case %zu could not be measured: %s\n", command, i + 1,
+                    result->error);
+            return EXIT_FAILED;
+        }
+        if (result->status == CASE_FAIL && check)
+            code = EXIT_CHECK;
+    }
+    return code;
+}

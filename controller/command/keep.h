@@ -22,4 +22,8 @@ typedef void keep_words(const struct run *run, struct terminal_style style, stru
  * else. main sees whether stdout took it. */
 void keep_print(const struct run *run, bool json, const char *path, keep_words *words);
 
+/* What a matrix that was measured means for the exit code; says on stderr what could not be
+ * measured. With `check` a case that fails is EXIT_CHECK. */
+enum exit_code keep_outcome(const char *command, const struct run *run, bool check);
+
 #endif

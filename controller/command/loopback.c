@@ -1,15 +1,14 @@
 /* Owns `sonde loopback`: flags to a plan, a run, its archive and what is printed. The instrument
  * measures, the archive keeps, the terminal text explains; here they only meet. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "agent/host/machine.h"
-#include "agent/probe/engine.h"
 #include "agent/probe/loopback.h"
 #include "agent/probe/run.h"
 #include "controller/command/command.h"
+#include "controller/command/engines.h"
 #include "controller/command/interrupt.h"
 #include "controller/command/keep.h"
 #include "controller/command/options.h"
@@ -52,73 +51,6 @@ static enum exit_code usage(const char *flag, const char *what)
 }
 
 /* --- flags ---------------------------------------------------------------------------------- */
-
-static void choose_engine(struct plan *plan, enum engine_kind kind)
-{
-    *(int *)list_append_sized(&plan->engines, sizeof(int)) = (int)kind;
-}
-
-static bool has_engine(const struct plan *plan, enum engine_kind kind)
-{
-    for (size_t i = 0; i < plan->engines.count; i++) {
-        if (((const int *)plan->engines.items)[i] == (int)kind)
-            return true;
-    }
-    return false;
-}
-
-static void choose_all_engines(struct plan *plan)
-{
-    for (int kind = 0; kind < ENGINE_COUNT; kind++) {
-        if (engine_find((enum engine_kind)kind, NULL) != NULL)
-            choose_engine(plan, (enum engine_kind)kind);
-    }
-}
-
-static enum status choose_named(struct plan *plan, const char *name, struct fault *fault)
-{
-    static const char *const candidates[] = { "single", "batch", "uring", "all", NULL };
-    const char *nearest = text_nearest(name, candidates);
-
-    for (int kind = 0; kind < ENGINE_COUNT; kind++) {
-        if (strcmp(name, engine_names[kind]) != 0)
-            continue;
-        if (engine_find((enum engine_kind)kind, fault) == NULL)
-            return STATUS_UNSUPPORTED;
-        if (has_engine(plan, (enum engine_kind)kind))
-            return fault_set(fault, STATUS_RANGE, "engine %s is there twice", name);
-        choose_engine(plan, (enum engine_kind)kind);
-        return STATUS_OK;
-    }
-    return fault_set(fault, STATUS_RANGE,
-                     "\"%s\" is not allowed: a list of single, batch, uring, or all%s%s%s", name,
-                     nearest == NULL ? "" : "; did you mean ", nearest == NULL ? "" : nearest,
-                     nearest == NULL ? "" : "?");
-}
-
-/* A comma-separated list of engines, or "all" for those that this platform has. */
-static enum status choose_engines(struct plan *plan, const char *text, struct fault *fault)
-{
-    enum status status = STATUS_OK;
-
-    free(plan->engines.items);
-    plan->engines = (struct list){ 0 };
-    if (strcmp(text, "all") == 0) {
-        choose_all_engines(plan);
-        return STATUS_OK;
-    }
-    while (status == STATUS_OK) {
-        size_t length = strcspn(text, ",");
-        char name[32];
-
-        snprintf(name, sizeof name, "%.*s", (int)(length < 31 ? length : 31), text);
-        status = choose_named(plan, name, fault);
-        if (text[length] == '\0')
-            break;
-        text += length + 1;
-    }
-    return status;
-}
 
 static enum options_result parse(struct request *request, int argc, char **argv)
 {
@@ -174,7 +106,7 @@ static enum exit_code check_request(struct request *request)
     if (strcmp(request->protocol, "udp") != 0)
         return usage("protocol", ": only udp is allowed");
     if (request->engines != NULL &&
-        choose_engines(&request->plan, request->engines, &fault) != STATUS_OK)
+        engines_choose(&request->plan, request->engines, engines_here, &fault) != STATUS_OK)
         return usage("engine: ", fault.text);
     if (plan_check(&request->plan, &fault) != STATUS_OK)
         return usage("", fault.text);
@@ -261,29 +193,6 @@ static void announce(const struct request *request)
 
 /* --- afterwards ----------------------------------------------------------------------------- */
 
-static enum exit_code outcome(const struct request *request, const struct run *run)
-{
-    enum exit_code code = EXIT_MEASURED;
-
-    if (run->interrupted) {
-        fprintf(stderr, "sonde loopback: interrupted after %zu of %zu cases\n", run->cases.count,
-                plan_case_count(&run->plan));
-        return EXIT_FAILED;
-    }
-    for (size_t i = 0; i < run->cases.count; i++) {
-        const struct case_result *result = (const struct case_result *)run->cases.items + i;
-
-        if (result->status == CASE_ERROR) {
-            fprintf(stderr, "sonde loopback: case %zu could not be measured: %s\n", i + 1,
-                    result->error);
-            return EXIT_FAILED;
-        }
-        if (result->status == CASE_FAIL && request->check)
-            code = EXIT_CHECK;
-    }
-    return code;
-}
-
 static enum exit_code measure(const struct request *request, int argc, char **argv)
 {
     struct view view = { .request = request };
@@ -311,7 +220,7 @@ static enum exit_code measure(const struct request *request, int argc, char **ar
     keep_describe(&run, argc, argv);
     kept = keep_run(argv[0], request->output, &run, path);
     keep_print(&run, request->json, path, terminal_loopback);
-    code = outcome(request, &run);
+    code = keep_outcome(argv[0], &run, request->check);
     run_done(&run);
     return kept == EXIT_MEASURED ? code : kept;
 }

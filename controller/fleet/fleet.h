@@ -65,8 +65,19 @@ struct fleet_claim {
 bool fleet_hold(struct fleet *fleet, const struct fleet_claim *claim, const char **out_holder);
 void fleet_release(struct fleet *fleet, const char *run);
 
+/* An agent that said hello or was lost since its row was last taken here: one at a time, in that
+ * order, for whoever remembers them. False when there is none. The row is as fleet_row makes it. */
+bool fleet_changed(struct fleet *fleet, struct mono now, struct agent_row *out_row);
+
+/* Is there one? */
+bool fleet_unsaved(const struct fleet *fleet);
+
+/* How many agents are connected. */
+size_t fleet_connected(const struct fleet *fleet);
+
 /* How many agents are known; and one as an operator sees it, by place in the order of names. The
- * row's address list is the caller's (record_done of message_agents). */
+ * row's address list is the caller's (record_done of agent_row_record, or of the message that has
+ * it). */
 size_t fleet_count(const struct fleet *fleet);
 void fleet_row(const struct fleet *fleet, size_t place, struct mono now, struct agent_row *out_row);
 

@@ -3,8 +3,14 @@
  * a whole cluster in one process on virtual time.
  *
  * Results are collected and committed together: at most HUB_COMMIT_NS after the first, or when the
- * batch is full. Acknowledgements follow the commit. A case is joined as soon as both its reports
- * are stored, whether its run still lives or not.
+ * batch is full. A case is joined as soon as both its reports are stored, whether its run still
+ * lives or not. Acknowledgements follow the commit and the joins that come of it, so that whoever
+ * is killed in between is sent the reports again. While the store cannot commit, no more is taken
+ * in than one batch holds; agents whose results were not taken are sent away once it can, and send
+ * everything again.
+ *
+ * Runs wait for their hosts in the order of their coming; closed loops have both to themselves. All
+ * progress of a run goes to the operator who asked for it while that connection lives.
  */
 #ifndef SONDE_FLEET_HUB_H
 #define SONDE_FLEET_HUB_H
@@ -34,10 +40,20 @@ struct hub_rules {
 
 struct hub;
 
-/* `store` is borrowed. Remembers its agents; ends orphaned runs. */
-enum status hub_new(const struct hub_rules *rules, const struct hub_port *port, struct store *store,
-                    struct mono now, struct hub **out_hub, struct fault *fault) must_check;
+/* What it is made from: rules and port are copied, the store is borrowed for its life. */
+struct hub_setup {
+    const struct hub_rules *rules;
+    const struct hub_port *port;
+    struct store *store;
+};
+
+/* Remembers the store's agents; ends orphaned runs. */
+enum status hub_new(const struct hub_setup *setup, struct mono now, struct hub **out_hub,
+                    struct fault *fault) must_check;
 void hub_free(struct hub *hub);
+
+/* From now on; what runs already goes on. */
+void hub_set_rules(struct hub *hub, const struct hub_rules *rules, struct mono now);
 
 /* A connection is up, with what its certificate says. */
 void hub_up(struct hub *hub, uint64_t peer, const struct identity *identity, const char *address,

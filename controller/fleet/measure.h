@@ -18,7 +18,8 @@
  * the phase's length and drain and MEASURE_ANSWER_NS for SEND, MEASURE_RESULT_NS for RESULTS. When
  * it passes, or an end refuses, fails or is gone, the case is an error that says why, both ends are
  * told to close, and the run goes on with its next case, unless that error would come again
- * (refused, an agent away): then the run has failed.
+ * (refused, an agent away): then the run has failed. An end that closes before it is told to has
+ * failed too. After an error no reports are waited for: they are joined when they come.
  */
 #ifndef SONDE_FLEET_MEASURE_H
 #define SONDE_FLEET_MEASURE_H
@@ -87,7 +88,7 @@ void measure_away(struct measure *measure, enum end_role role, const char *reaso
 /* Both reports of this case are stored, and joined. */
 void measure_joined(struct measure *measure, int64_t index, struct mono now);
 
-/* An operator's stop, or the controller's own end. */
+/* An operator's stop, or the controller's own end: both ends close, then the run is over. */
 void measure_stop(struct measure *measure, const char *reason, struct mono now);
 
 void measure_tick(struct measure *measure, struct mono now);

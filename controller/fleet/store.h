@@ -11,7 +11,9 @@
 
 struct store;
 
-/* Opens or makes it; the folder must exist. */
+/* Opens or makes it; the folder must exist. STATUS_AGAIN: another program holds it, try again;
+ * STATUS_EXISTS: another controller (PATH.lock says so) uses it. A file of another program
+ * (STATUS_INVALID) or of a later version (STATUS_UNSUPPORTED) is left as it is. */
 enum status store_open(const char *path, struct store **out_store, struct fault *fault) must_check;
 void store_close(struct store *store);
 
@@ -32,7 +34,9 @@ struct store_id {
     char agent[NAME_SIZE];
     char id[UUID_SIZE];
     char kind[32];
-    bool fresh; /* false: it was there already */
+    char run[UUID_SIZE]; /* of a report: the run of its case; "" when the body is none */
+    int64_t index;       /* and the case's position in it */
+    bool fresh;          /* false: it was there already */
 };
 enum status store_commit(struct store *store, struct list *out_ids, struct fault *fault) must_check;
 void store_ids_done(struct list *ids);
@@ -78,23 +82,26 @@ enum status store_run(struct store *store, const char *prefix, struct run_entry 
 enum status store_case(struct store *store, const struct case_row *row,
                        struct fault *fault) must_check;
 
-/* Ids of the two reports of a case ("" when not there): filled while results are stored. */
+/* Ids of the two reports of a case ("" when not there): of the sender's from the run's `from`, of
+ * the echo's from its `to`; what another agent says of itself does not count. */
 enum status store_case_reports(struct store *store, const char *run, int64_t index,
                                char out_ids[END_COUNT][UUID_SIZE]) must_check;
 
-/* Rows for list_results, newest first. */
+/* Rows for list_results, newest first, as many as one frame holds; fills rows and more. A bad time
+ * in it is STATUS_INVALID. */
 enum status store_cases(struct store *store, const struct message_list_results *query,
                         struct message_results *out_results, struct fault *fault) must_check;
 
-/* Remembers agents across restarts. */
+/* Remembers agents across restarts. A power failure may take back the last few. `each` must not
+ * call the store. */
 enum status store_agent(struct store *store, const struct agent_row *row, struct wall now,
                         struct fault *fault) must_check;
 typedef void store_agent_fn(void *context, const struct agent_row *row, int64_t ago_ns);
 enum status store_agents(struct store *store, struct wall now, store_agent_fn *each, void *context,
                          struct fault *fault) must_check;
 
-/* Deletes up to 100 runs that ended before `until`, with their cases and results, and results of no
- * run that are as old. *out_count is how many runs. */
+/* Deletes a part of what ended before `until`: runs with their cases and results, and results of no
+ * run. *out_count is how much (0: nothing is left); until it is 0, call again soon. */
 enum status store_retain(struct store *store, struct wall until, int64_t *out_count,
                          struct fault *fault) must_check;
 

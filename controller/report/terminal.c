@@ -79,7 +79,7 @@ void page_outside(struct page *page, const char *text)
 
 const struct host *page_host(const struct page *page)
 {
-    return page->run->hosts.items;
+    return (const struct host *)page->run->hosts.items + page->host;
 }
 
 struct label page_label(const struct page *page, struct cell_at at)
@@ -120,6 +120,17 @@ const char *plural(int64_t count)
     return count == 1 ? "" : "s";
 }
 
+void page_system(struct page *page, const struct host *host)
+{
+    page_outside(page, host->name);
+    buf_text(page->out, ", ");
+    page_outside(page, host->os);
+    buf_text(page->out, " ");
+    page_outside(page, host->os_release);
+    buf_text(page->out, " ");
+    page_outside(page, host->arch);
+}
+
 void page_title(struct page *page)
 {
     const struct run *run = page->run;
@@ -128,17 +139,11 @@ void page_title(struct page *page)
 
     snprintf(head, sizeof head, "UDP %s on ", run_kind_names[run->kind]);
     page_ink(page, INK_HEAD, 0, head);
-    page_outside(page, host->name);
-    buf_text(page->out, ", ");
-    page_outside(page, host->os);
-    buf_text(page->out, " ");
-    page_outside(page, host->os_release);
-    buf_text(page->out, " ");
-    page_outside(page, host->arch);
+    page_system(page, host);
     buf_printf(page->out, ", %s%s\n", run->started, run->interrupted ? " (interrupted)" : "");
 }
 
-static void put_plan(struct page *page)
+void page_plan(struct page *page)
 {
     const struct plan *plan = &page->run->plan;
     const struct case_common *common = &plan->common;
@@ -166,7 +171,7 @@ static void put_plan(struct page *page)
     buf_done(&text);
 }
 
-static void put_errors(struct page *page)
+void page_errors(struct page *page)
 {
     const struct case_result *cases = page->run->cases.items;
     size_t errors = 0;
@@ -195,10 +200,10 @@ void terminal_loopback(const struct run *run, struct terminal_style style, struc
 
     grid_init(&page.grid, run);
     page_title(&page);
-    put_plan(&page);
+    page_plan(&page);
     terminal_grid(&page);
     terminal_story(&page);
-    put_errors(&page);
+    page_errors(&page);
     terminal_account(&page);
     terminal_bursts(&page);
     terminal_sockets(&page);
@@ -212,6 +217,8 @@ void terminal_run(const struct run *run, struct terminal_style style, struct buf
 {
     if (run->kind == RUN_BUFFERS)
         terminal_buffers(run, style, out_text);
+    else if (run->kind == RUN_PAIR)
+        terminal_pair(run, style, out_text);
     else
         terminal_loopback(run, style, out_text);
 }

@@ -21,6 +21,10 @@ void terminal_loopback(const struct run *run, struct terminal_style style, struc
  * means in a line or two. */
 void terminal_buffers(const struct run *run, struct terminal_style style, struct buf *out_text);
 
+/* The account of a run between two hosts: the grid, where the datagrams went on each leg, and what
+ * each host's kernel says. */
+void terminal_pair(const struct run *run, struct terminal_style style, struct buf *out_text);
+
 /* Whichever of them fits the run's kind. The kind must be one that run_record_of knows. */
 void terminal_run(const struct run *run, struct terminal_style style, struct buf *out_text);
 

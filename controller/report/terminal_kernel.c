@@ -12,9 +12,11 @@ static bool same_grant(const struct grant *a, const struct grant *b)
     return a->asked == b->asked && a->granted == b->granted && strcmp(a->limit, b->limit) == 0;
 }
 
-static void put_grant(struct page *page, const char *name, const struct grant *grant)
+/* `host`: where the socket is, 0 or the run's last. */
+static void put_grant(struct page *page, size_t host, const char *name, const struct grant *grant)
 {
-    const struct map_item *limit = map_find(&page_host(page)->limits, grant->limit);
+    const struct host *there = (const struct host *)page->run->hosts.items + host;
+    const struct map_item *limit = map_find(&there->limits, grant->limit);
 
     buf_printf(page->out, "  %-24s asked %s, granted %s", name, sized(grant->asked).text,
                sized(grant->granted).text);
@@ -44,8 +46,8 @@ void terminal_sockets(struct page *page)
             continue;
         if (lines++ == 0)
             page_heading(page, "Socket buffers");
-        put_grant(page, "receive, echo socket", &sockets->rcvbuf);
-        put_grant(page, "send, clients' sockets", &sockets->sndbuf);
+        put_grant(page, page->run->hosts.count - 1, "receive, echo socket", &sockets->rcvbuf);
+        put_grant(page, 0, "send, clients' sockets", &sockets->sndbuf);
         last = sockets;
         if (lines >= 8)
             break;
@@ -129,8 +131,9 @@ static void put_own_drops(struct page *page)
 
     for (size_t i = 0; i < page->run->cases.count; i++)
         drops_add(&drops, &cases[i]);
-    /* Other experiments say in their tables what their sockets counted. */
-    if (page->run->kind == RUN_BUFFERS || !drops.exact ||
+    /* Other experiments say in their tables what their sockets counted; of two hosts each has only
+     * some of them. */
+    if (page->run->kind != RUN_LOOPBACK || !drops.exact ||
         page_host(page)->counters.delta.value[counter] == NONE_INT)
         return;
     buf_printf(page->out, "  of %s, this run's own sockets counted %s", counter_names[counter],
@@ -181,6 +184,11 @@ void terminal_kernel(struct page *page)
 
     page_heading(page,
                  "Kernel counters over the whole run, system-wide: other programs are in them");
+    if (page->run->hosts.count > 1) {
+        buf_printf(page->out, "  the %s's host: ", page->host == 0 ? "sender" : "echo role");
+        page_system(page, page_host(page));
+        buf_text(page->out, "\n");
+    }
     buf_printf(page->out, "  %-30s %-21s noise (", "counter", "change");
     if (idle_s > 0)
         buf_printf(page->out, "%.3g s idle, scaled to %.0f s)\n", idle_s, seconds);

@@ -12,6 +12,7 @@ enum {
 
 struct page {
     const struct run *run;
+    size_t host; /* whose facts and counters are told */
     struct grid grid;
     struct terminal_style style;
     struct buf *out; /* borrowed */
@@ -36,6 +37,13 @@ const struct host *page_host(const struct page *page);
 
 /* What was run, on which host, when. */
 void page_title(struct page *page);
+
+/* The matrix that was asked for; the cases that could not be measured. */
+void page_plan(struct page *page);
+void page_errors(struct page *page);
+
+/* A host's name and system, "A, Linux 6.1.0 x86_64". */
+void page_system(struct page *page, const struct host *host);
 
 /* "1 case", "2 cases": what stands behind a count. */
 const char *plural(int64_t count);

@@ -12,11 +12,26 @@ void digest_sha256(const void *bytes, size_t length, uint8_t out_digest[DIGEST_S
 /* As 64 lower-case hexadecimal digits and a zero. */
 void digest_sha256_hex(const void *bytes, size_t length, char out_hex[DIGEST_HEX_SIZE]);
 
-/* HMAC-SHA-256 (RFC 2104) over the parts in order; the key may have any length. */
+/* Bytes to be hashed, of several in order. */
 struct digest_part {
     const void *bytes;
     size_t length;
 };
+
+/* A key of HMAC-SHA-256 (RFC 2104) made ready for many messages: SHA-256 behind the key's inner and
+ * outer block. Constant once made, so any number of threads may use one. */
+struct digest_key {
+    uint32_t inner[8], outer[8];
+};
+
+/* The key may have any length. */
+void digest_key_init(struct digest_key *key, const void *bytes, size_t length);
+
+/* HMAC-SHA-256 over the parts in order. Allocates nothing. */
+void digest_key_mac(const struct digest_key *key, const struct digest_part *parts, size_t count,
+                    uint8_t out_digest[DIGEST_SIZE]);
+
+/* As both, for one message. */
 void digest_hmac(const void *key, size_t key_length, const struct digest_part *parts, size_t count,
                  uint8_t out_digest[DIGEST_SIZE]);
 

@@ -12,7 +12,7 @@
 
 enum { LINE_SIZE = 1024 };
 
-static const char *const level_names[] = {
+const char *const log_level_words[] = {
     [LOG_LEVEL_ERROR] = "error",
     [LOG_LEVEL_WARNING] = "warning",
     [LOG_LEVEL_INFO] = "info",
@@ -23,7 +23,7 @@ static const char *const level_names[] = {
 static void write_stderr(void *context, enum log_level level, const char *line)
 {
     (void)context;
-    fprintf(stderr, "sonde: %s: %s\n", level_names[level], line);
+    fprintf(stderr, "sonde: %s: %s\n", log_level_words[level], line);
 }
 
 static struct {
@@ -37,6 +37,12 @@ void log_to(log_sink *sink, void *context, enum log_level level)
     assert((unsigned)level <= LOG_LEVEL_DEBUG);
     current.sink = sink != NULL ? sink : write_stderr;
     current.context = context;
+    current.level = level;
+}
+
+void log_up_to(enum log_level level)
+{
+    assert((unsigned)level <= LOG_LEVEL_DEBUG);
     current.level = level;
 }
 

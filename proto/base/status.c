@@ -48,6 +48,7 @@ enum status status_of_errno(int error)
     case ENOTDIR:
         return STATUS_NOT_FOUND;
     case EEXIST:
+    case EADDRINUSE:
         return STATUS_EXISTS;
     case EACCES:
     case EPERM:

@@ -20,15 +20,25 @@ enum status loop_new(struct loop **out_loop, struct fault *fault) must_check;
 /* Everything that was watched must have been taken off; NULL is allowed. */
 void loop_free(struct loop *loop);
 
-/* Its ZeroMQ context, for proto/link. */
+/* For proto/link: its ZeroMQ context, and a number that it has not given before, for names in it.
+ */
 void *loop_zmq(struct loop *loop);
+uint64_t loop_number(struct loop *loop);
 
-/* Calls when the descriptor can be read (level-triggered). */
+/* The clocks as this loop reads them, for what is called from outside of a handler. */
+struct mono loop_now(const struct loop *loop);
+struct wall loop_wall(const struct loop *loop);
+
+/* Both clocks are `ns` further from now on. For tests, which do not wait for deadlines. */
+void loop_skip(struct loop *loop, int64_t ns);
+
+/* Calls when the descriptor can be read or has an error (level-triggered). */
 void loop_watch_fd(struct loop *loop, int fd, loop_handler *handler, void *context);
 void loop_unwatch_fd(struct loop *loop, int fd);
 
-/* Calls when the ZeroMQ socket has something to read. The handler reads until there is nothing
- * left, or it is called again at once. */
+/* Calls when the ZeroMQ socket has something to read, until it has been read: a handler may leave
+ * some for the next turn, and does when it has worked for a few milliseconds, because timers and
+ * other sockets wait for it. */
 void loop_watch_socket(struct loop *loop, void *zmq_socket, loop_handler *handler, void *context);
 void loop_unwatch_socket(struct loop *loop, void *zmq_socket);
 
@@ -56,7 +66,7 @@ void loop_stop(struct loop *loop);
 /* One turn: waits at most max_wait_ns, calls what is due. For tests and programs that look in. */
 void loop_turn(struct loop *loop, int64_t max_wait_ns);
 
-/* Turns that loop_run has made: how often it woke. */
+/* Turns that it has made: how often it woke. */
 uint64_t loop_turns(const struct loop *loop);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "proto/wire/stamp.h"
 
@@ -183,6 +184,40 @@ struct case_params plan_case(const struct plan *plan, size_t index)
         .engine = (enum engine_kind)((const int *)plan->engines.items)[index / (cells * repeats)],
         .common = plan->common,
     };
+}
+
+/* Not `==`: -Wfloat-equal is right elsewhere; these come from the same text. */
+static bool same_real(double a, double b)
+{
+    return a <= b && a >= b;
+}
+
+bool case_params_equal(const struct case_params *a, const struct case_params *b)
+{
+    const struct case_common *x = &a->common, *y = &b->common;
+
+    return a->payload == b->payload && a->window == b->window && a->repeat == b->repeat &&
+           a->engine == b->engine && x->family == y->family && x->clients == y->clients &&
+           x->io_model == y->io_model && x->io_threads == y->io_threads &&
+           x->work_ns == y->work_ns && same_real(x->warmup_s, y->warmup_s) &&
+           same_real(x->seconds, y->seconds) && x->interval_ns == y->interval_ns &&
+           x->rcvbuf == y->rcvbuf && x->sndbuf == y->sndbuf;
+}
+
+static void copy_list(const struct list *list, size_t element_size, struct list *out_list)
+{
+    *out_list = (struct list){ 0 };
+    for (size_t i = 0; i < list->count; i++)
+        memcpy(list_append_sized(out_list, element_size),
+               (const char *)list->items + i * element_size, element_size);
+}
+
+void plan_copy(const struct plan *plan, struct plan *out_plan)
+{
+    *out_plan = *plan;
+    copy_list(&plan->payloads, sizeof(int64_t), &out_plan->payloads);
+    copy_list(&plan->windows, sizeof(int64_t), &out_plan->windows);
+    copy_list(&plan->engines, sizeof(int), &out_plan->engines);
 }
 
 double case_seconds(const struct case_params *params, double drain_s)

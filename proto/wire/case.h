@@ -62,6 +62,11 @@ size_t plan_case_count(const struct plan *plan);
  * that is cut short has whole repeats, and slow drift of the machine meets all cells alike. */
 struct case_params plan_case(const struct plan *plan, size_t index);
 
+bool case_params_equal(const struct case_params *a, const struct case_params *b);
+
+/* A copy of a plan; the caller's (record_done of plan_record). */
+void plan_copy(const struct plan *plan, struct plan *out_plan);
+
 /* The longest that one case can take: phases and drains, in seconds. */
 double case_seconds(const struct case_params *params, double drain_s);
 

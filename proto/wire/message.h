@@ -84,7 +84,7 @@ struct message_hello {
     int64_t sessions_max;
 };
 
-/* Every 30 s, and when something of it changed much. */
+/* Every 30 s. */
 struct message_status {
     enum message_type type;
     struct clock_report clock;
@@ -314,6 +314,7 @@ struct message_case_done {
 enum run_outcome { RUN_COMPLETE, RUN_STOPPED, RUN_FAILED, RUN_OUTCOME_COUNT };
 extern const char *const run_outcome_names[]; /* "complete", "stopped", "failed" */
 
+extern const struct record agent_row_record;
 extern const struct record case_row_record;
 
 struct message_run_done {

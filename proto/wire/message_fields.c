@@ -136,7 +136,8 @@ static const struct field message_open_fields[] = {
     TEXT(struct message_open, run, "UUID of the run"),
     INT(struct message_open, index, 0, LIMIT_CASES - 1, "the case's position in the run"),
     CHOICE(struct message_open, role, end_role_names, END_COUNT, "which end to open"),
-    BYTES(struct message_open, key, SESSION_KEY_SIZE, "HMAC key of the session, 32 bytes, fresh"),
+    { FIELD_AT(struct message_open, key), .type = FIELD_BYTES, .min = SESSION_KEY_SIZE,
+      .size = SESSION_KEY_SIZE, .help = "HMAC key of the session, fresh" },
     INT(struct message_open, ssid, 1, 65532,
         "hello: ssid; confirmation: + 1; warm-up: + 2; measure: + 3"),
     TEXT_OR_NULL(struct message_open, target,
@@ -240,7 +241,7 @@ static const struct field agent_row_fields[] = {
     TEXT_OR_NULL(struct agent_row, duplicate_address, "where the last of them came from"),
     WORDS(struct agent_row, addresses, LIMIT_ADDRESSES, "its global addresses"),
 };
-static const struct record agent_row_record = RECORD(agent_row, agent_row_fields);
+const struct record agent_row_record = RECORD(agent_row, agent_row_fields);
 
 static const struct field case_row_fields[] = {
     COUNT(struct case_row, row, "its number in the store"),

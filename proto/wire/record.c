@@ -152,6 +152,16 @@ static void names_text(const struct field *field, char *out_text, size_t size)
                          field->names[i]);
 }
 
+static void bytes_text(const struct field *field, char *out_text, size_t size)
+{
+    if (field->min == 0)
+        snprintf(out_text, size, "at most %zu bytes", field->size);
+    else if ((size_t)field->min == field->size)
+        snprintf(out_text, size, "%zu bytes", field->size);
+    else
+        snprintf(out_text, size, "%lld to %zu bytes", (long long)field->min, field->size);
+}
+
 void field_allowed_as(const struct field *field, enum field_type type, char *out_text, size_t size)
 {
     switch (type) {
@@ -194,7 +204,7 @@ void field_allowed_as(const struct field *field, enum field_type type, char *out
         snprintf(out_text, size, "a list");
         break;
     case FIELD_BYTES:
-        snprintf(out_text, size, "at most %zu bytes", field->size);
+        bytes_text(field, out_text, size);
         break;
     }
 }

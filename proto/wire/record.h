@@ -1,8 +1,9 @@
 /* A struct described once.
  *
- * One table per struct says each field's name, type, range and meaning; from it come the JSON form
- * (record_json.h), the JSON Schema, command-line flags (controller/command) and
- * every error text. So a field's name is written once, at its struct.
+ * One table per struct says each field's name, type, range and meaning; from it come the JSON,
+ * msgpack and YAML forms (record_json.h, record_msgpack.h, record_yaml.h), the JSON Schema, the
+ * pages of the protocol, command-line flags (controller/command) and every error text. So a field's
+ * name is written once, at its struct.
  *
  * Absent values: an integer is NONE_INT, a real is NAN, a text is "", a record's `present` member
  * is false; each is null outside and allowed only where the field is FIELD_NULLABLE.
@@ -35,7 +36,7 @@ enum field_type {
     FIELD_LIST,     /* struct list of up to `size` elements of type `of` */
     FIELD_MAP_INT,  /* struct list of struct map_item, as {key: number|null} */
     FIELD_MAP_TEXT, /* struct list of struct map_item, as {key: text} */
-    FIELD_BYTES,    /* struct bytes of up to `size` bytes; only in messages, it has no JSON form */
+    FIELD_BYTES,    /* struct bytes, `min` to `size` long; only in messages, it has no JSON form */
 };
 
 enum {

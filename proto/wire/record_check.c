@@ -117,7 +117,7 @@ static enum status check_point(struct check *check, const struct field *field, c
 static enum status check_bytes(struct check *check, const struct field *field,
                                const struct bytes *bytes)
 {
-    if (bytes->length <= field->size)
+    if (bytes->length >= (size_t)field->min && bytes->length <= field->size)
         return STATUS_OK;
     return refuse(check, field, FIELD_BYTES, "this");
 }

@@ -1,5 +1,5 @@
 /* Records as msgpack and back: what travels on the control channel. msgpack-c is used in
- * record_msgpack*.c only.
+ * record_*msgpack.c only.
  *
  * An object is a map with the table's names as keys, in the table's order; absent values are nil.
  * FIELD_BYTES is bin, FIELD_TEXT is str, FIELD_REAL is float 64 (an integer or a float 32 is

@@ -337,10 +337,11 @@ static enum status close_levels(struct walk *walk)
 
 enum status msgpack_check_form(const void *bytes, size_t length, struct fault *fault)
 {
+    static const uint8_t nothing[1];
     struct walk walk;
     enum status status;
 
-    walk.at = bytes;
+    walk.at = length > 0 ? bytes : nothing; /* no bytes may stand nowhere: NULL */
     walk.end = walk.at + length;
     walk.depth = 0;
     walk.keys = walk.at_hand;

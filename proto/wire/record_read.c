@@ -7,7 +7,7 @@
 
 #include "proto/base/text.h"
 #include "proto/wire/limits.h"
-#include "proto/wire/record_read_scalar.h"
+#include "proto/wire/record_scalar.h"
 
 enum { NAMES_MAX = 256 };
 

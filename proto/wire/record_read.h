@@ -1,6 +1,6 @@
 /* Private part of records: the one way from any text or byte form into a struct. What JSON, msgpack
  * and YAML have in common (types, ranges, keys, places, the words of a refusal) is said here; what
- * sets them apart is a table of functions. Included by record_from_*.c and record_read*.c alone.
+ * sets them apart is a table of functions. Included by record_from_*.c and what is behind it.
  */
 #ifndef SONDE_WIRE_RECORD_READ_H
 #define SONDE_WIRE_RECORD_READ_H

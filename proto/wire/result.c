@@ -152,3 +152,18 @@ int64_t lost_to_total(const struct lost_to *places)
 
     return total(counts, RECORD_COUNT(counts));
 }
+
+int64_t phase_lost_echoes(const struct phase *phase)
+{
+    return phase->forward.lost + phase->reverse.lost + refused_total(&phase->reverse.refused);
+}
+
+bool phase_passed(const struct phase *phase)
+{
+    const struct leg *forward = &phase->forward;
+    const struct leg *reverse = &phase->reverse;
+
+    return phase->lost_echoes == 0 && refused_total(&forward->refused) == 0 &&
+           refused_total(&reverse->refused) == 0 && forward->corrupt == 0 &&
+           reverse->corrupt == 0 && forward->late == 0 && reverse->late == 0;
+}

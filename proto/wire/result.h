@@ -104,4 +104,11 @@ extern const struct record case_result_record;
 int64_t refused_total(const struct refused *refused);
 int64_t lost_to_total(const struct lost_to *places);
 
+/* The echoes that a phase has lost: forward, reverse, and those that the echo host refused. */
+int64_t phase_lost_echoes(const struct phase *phase);
+
+/* True when nothing was lost, refused, corrupt or late in it: a case passes when its measure phase
+ * does. lost_echoes has been filled. */
+bool phase_passed(const struct phase *phase);
+
 #endif

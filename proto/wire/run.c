@@ -21,7 +21,7 @@ static const struct field host_counters_fields[] = {
     PART(struct host_counters, idle, idle_counters_record, "the idle interval"),
     MAP(struct host_counters, unavailable, FIELD_MAP_TEXT, "counters that this system lacks: why"),
 };
-static const struct record host_counters_record = RECORD(host_counters, host_counters_fields);
+const struct record host_counters_record = RECORD(host_counters, host_counters_fields);
 
 static const struct field host_interface_fields[] = {
     TEXT(struct host_interface, name, "interface of the measurement"),

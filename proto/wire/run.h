@@ -64,6 +64,7 @@ struct run {
 };
 
 extern const struct record host_record;
+extern const struct record host_counters_record;
 
 /* The schema's name and the kind alone (missing: loopback): enough to know how to read the rest. */
 extern const struct record run_head_record;

@@ -9,13 +9,14 @@
 #include <assert.h>
 #include <string.h>
 
-#include "proto/base/digest.h"
 #include "proto/base/octets.h"
 #include "proto/wire/limits.h"
 #include "proto/wire/stamp_tlv.h"
 
 /* Octets that the base packet's HMAC covers, and so its offset (RFC 8762 section 4.4). */
 enum { MAC_COVERS = 96 };
+
+enum { SEQUENCE_SIZE = 4, TIMESTAMP_SIZE = 8, ESTIMATE_SIZE = 2, SSID_SIZE = 2 };
 
 /* 1900-01-01 to 1970-01-01 (RFC 5905 figure 4). */
 #define NTP_UNIX_EPOCH_S UINT64_C(2208988800)
@@ -31,6 +32,12 @@ static const struct layout layouts[] = {
     [STAMP_PLAIN] = { 4, 12, 14, 16, 24, 28, 36, 40 },
     [STAMP_AUTHENTICATED] = { 16, 24, 26, 32, 48, 64, 72, 80 },
 };
+
+/* Where the fields of a base packet end. */
+static size_t zeros_end(enum stamp_mode mode)
+{
+    return mode == STAMP_PLAIN ? STAMP_PLAIN_SIZE : MAC_COVERS;
+}
 
 bool stamp_size_ok(enum stamp_mode mode, size_t payload)
 {
@@ -53,7 +60,7 @@ static void base_mac(const struct stamp_format *format, const uint8_t *bytes,
     const struct digest_part covered = { bytes, MAC_COVERS };
 
     assert(format->key != NULL);
-    digest_hmac(format->key, STAMP_KEY_SIZE, &covered, 1, out_mac);
+    digest_key_mac(format->key, &covered, 1, out_mac);
 }
 
 static void put_base_mac(const struct stamp_format *format, uint8_t *bytes)
@@ -184,6 +191,35 @@ enum status stamp_get_reply(const struct stamp_format *format, const uint8_t *by
     out_reply->sender_error_estimate = octets_get16(bytes + at->sender_error_estimate);
     out_reply->sender_ttl = bytes[at->sender_ttl];
     return STATUS_OK;
+}
+
+static bool all_zero(const uint8_t *bytes, size_t from, size_t to)
+{
+    uint8_t any = 0;
+
+    for (size_t i = from; i < to; i++)
+        any |= bytes[i];
+    return any == 0;
+}
+
+bool stamp_request_zeros(enum stamp_mode mode, const uint8_t *bytes)
+{
+    const struct layout *at = &layouts[mode];
+
+    return all_zero(bytes, SEQUENCE_SIZE, at->timestamp) &&
+           all_zero(bytes, at->ssid + SSID_SIZE, zeros_end(mode));
+}
+
+bool stamp_reply_zeros(enum stamp_mode mode, const uint8_t *bytes)
+{
+    const struct layout *at = &layouts[mode];
+
+    return all_zero(bytes, SEQUENCE_SIZE, at->timestamp) &&
+           all_zero(bytes, at->ssid + SSID_SIZE, at->received) &&
+           all_zero(bytes, at->received + TIMESTAMP_SIZE, at->sender_sequence) &&
+           all_zero(bytes, at->sender_sequence + SEQUENCE_SIZE, at->sender_timestamp) &&
+           all_zero(bytes, at->sender_error_estimate + ESTIMATE_SIZE, at->sender_ttl) &&
+           all_zero(bytes, at->sender_ttl + 1, zeros_end(mode));
 }
 
 uint64_t stamp_ntp(struct wall time)

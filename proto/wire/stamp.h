@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "proto/base/clock.h"
+#include "proto/base/digest.h"
 #include "proto/base/status.h"
 
 enum stamp_mode { STAMP_PLAIN, STAMP_AUTHENTICATED };
@@ -41,9 +42,9 @@ enum { STAMP_FLAG_UNRECOGNIZED = 0x80, STAMP_FLAG_MALFORMED = 0x40, STAMP_FLAG_I
 /* How one session speaks. */
 struct stamp_format {
     enum stamp_mode mode;
-    /* STAMP_KEY_SIZE bytes, borrowed. Authenticated: always there. Plain: NULL, or the key with
-     * which a reflector verifies and makes HMAC TLVs where a sender put one. */
-    const uint8_t *key;
+    /* Made of STAMP_KEY_SIZE bytes, borrowed. Authenticated: always there. Plain: NULL, or the key
+     * with which a reflector verifies and makes HMAC TLVs where a sender put one. */
+    const struct digest_key *key;
 };
 
 /* What a sender says. Timestamps are as on the wire, in host byte order: NTP 64 bit, or truncated
@@ -105,6 +106,12 @@ void stamp_put_reply(const struct stamp_format *format, const struct stamp_reply
 /* As stamp_get_request, for a reply. */
 enum status stamp_get_reply(const struct stamp_format *format, const uint8_t *bytes, size_t length,
                             struct stamp_reply *out_reply) must_check;
+
+/* True when the octets of the base packet that a sender (a reflector) leaves zero are zero. A
+ * reflector's packet is never a sender's: its sender's error estimate is where a sender has zeros.
+ */
+bool stamp_request_zeros(enum stamp_mode mode, const uint8_t *bytes);
+bool stamp_reply_zeros(enum stamp_mode mode, const uint8_t *bytes);
 
 /* One TLV, borrowed from the datagram. */
 struct stamp_tlv {

@@ -7,7 +7,6 @@
 
 #include <string.h>
 
-#include "proto/base/digest.h"
 #include "proto/base/octets.h"
 
 enum { SEQUENCE_SIZE = 4, FOLLOW_UP_SIZE = 16 };
@@ -57,7 +56,7 @@ static void tlv_mac(const struct stamp_format *format, const uint8_t *bytes, siz
     size_t base = stamp_base_size(format->mode);
     const struct digest_part covered[] = { { bytes, SEQUENCE_SIZE }, { bytes + base, end - base } };
 
-    digest_hmac(format->key, STAMP_KEY_SIZE, covered, 2, out_mac);
+    digest_key_mac(format->key, covered, 2, out_mac);
 }
 
 bool stamp_tlv_verify(const struct stamp_format *format, const uint8_t *bytes, size_t length)

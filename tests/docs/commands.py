@@ -3,7 +3,7 @@
 
 A block that is fenced as ```sh is run, as a script that stops at the first failing command; any
 other ("```sh skip", "```console", "```text") is not. Each document gets an empty folder of its own,
-in which its blocks run one after another; `sonde` and `./run` are there.
+in which its blocks run one after another; `sonde`, `sonde-certs` and `./run` are there.
 """
 
 import os
@@ -30,7 +30,8 @@ def blocks(text):
 def run_script(script, folder, sonde):
     """Runs one block in `folder`; returns what is wrong, or None."""
     environment = dict(os.environ, HOME=folder,
-                       PATH=os.path.dirname(os.path.abspath(sonde)) + ":" + os.environ["PATH"])
+                       PATH=":".join([os.path.dirname(os.path.abspath(sonde)),
+                                      os.path.join(ROOT, "certs"), os.environ["PATH"]]))
     try:
         done = subprocess.run(["sh", "-eu", "-c", script], cwd=folder, env=environment,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

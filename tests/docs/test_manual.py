@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The manual page and the program name the same commands and flags, with the same placeholders and
-defaults; mandoc, where it is installed, has nothing to say about the page.
+"""The manual pages and the programs name the same commands and flags, with the same placeholders
+and defaults; mandoc, where it is installed, has nothing to say about the pages.
 
 usage: test_manual.py PATH-OF-SONDE
 """
@@ -14,6 +14,8 @@ import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MANUAL = os.path.join(ROOT, "docs", "sonde.1")
+CERTS, CERTS_MANUAL = [os.path.join(ROOT, path) for path in ("certs/sonde-certs",
+                                                             "docs/sonde-certs.1")]
 SONDE = "sonde"
 
 HELP_FLAG = re.compile(r"^  --([a-z-]+)(?: (\S+))?(?=  |$)", re.MULTILINE)
@@ -38,6 +40,15 @@ def flags_of_help(text):
     found = flags(HELP_FLAG, HELP_DEFAULT, re.sub(r"\n {7,}", "  ", section))
     del found["help"]
     return found
+
+
+def lint_of_mandoc(page):
+    """(exit code, words), or None where mandoc is not installed."""
+    if shutil.which("mandoc") is None:
+        return None
+    done = subprocess.run(["mandoc", "-Tlint", "-Wwarning", page], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, timeout=60)
+    return done.returncode, done.stdout.decode()
 
 
 def flags_of_manual(page):
@@ -109,11 +120,42 @@ class Manual(unittest.TestCase):
             self.assertIn(name, known)
 
     def test_mandoc_has_nothing_to_say(self):
-        if shutil.which("mandoc") is None:
-            self.skipTest("mandoc is not installed")
-        done = subprocess.run(["mandoc", "-Tlint", "-Wwarning", MANUAL], stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, timeout=60)
-        self.assertEqual((0, ""), (done.returncode, done.stdout.decode()))
+        self.assertIn(lint_of_mandoc(MANUAL), [None, (0, "")])
+
+
+class CertsManual(unittest.TestCase):
+    """sonde-certs has one list of commands and one of options."""
+
+    def setUp(self):
+        with open(CERTS_MANUAL, encoding="ascii") as file:
+            self.page = file.read()
+        self.help = subprocess.run([CERTS, "--help"], stdout=subprocess.PIPE, timeout=60,
+                                   check=True).stdout.decode()
+
+    def test_commands_are_the_program_s(self):
+        listed = self.help.split("\nCommands:\n", 1)[1].split("\n\n", 1)[0]
+        told = [row.rstrip().replace("|", " | ") for row in
+                re.findall(r"^  ((?:\S+ )+)", listed, re.MULTILINE)]
+        self.assertIn("agent NAME", told)
+        described = [re.sub(r" Op Ar (.*)", r" [\1]", row).replace(" Ar", "")
+                     for row in re.findall(r"^\.It Cm (.*)$", self.page, re.MULTILINE)]
+        self.assertEqual(told, described)
+        synopsis = self.page.split(".Sh SYNOPSIS", 1)[1].split(".Sh", 1)[0]
+        self.assertEqual([row.split()[0] for row in told] + ["help"],
+                         re.findall(r"^\.Cm (\S+)", synopsis, re.MULTILINE))
+
+    def test_options_are_the_program_s(self):
+        section = self.help.split("\nOptions:\n", 1)[1].split("\n\n", 1)[0]
+        told = flags(HELP_FLAG, re.compile(r"\(default: ([^)]*)\)"),
+                     re.sub(r"\n {7,}", " ", section))
+        self.assertIn("domain", told)
+        found = flags(MANUAL_FLAG, MANUAL_DEFAULT, self.page.split(".Sh ENVIRONMENT")[0])
+        self.assertEqual(told, found)
+        for name in re.findall(r"\bFl -(\S+)", self.page) + re.findall(r" --([a-z-]+)", self.page):
+            self.assertIn(name, told)
+
+    def test_mandoc_has_nothing_to_say(self):
+        self.assertIn(lint_of_mandoc(CERTS_MANUAL), [None, (0, "")])
 
 
 if __name__ == "__main__":

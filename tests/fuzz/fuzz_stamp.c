@@ -94,10 +94,12 @@ static void play(const struct stamp_format *format, const uint8_t *data, size_t 
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct stamp_format formats[] = { { STAMP_PLAIN, NULL },
-                                                   { STAMP_PLAIN, key },
-                                                   { STAMP_AUTHENTICATED, key } };
+    struct digest_key ready;
+    const struct stamp_format formats[] = { { STAMP_PLAIN, NULL },
+                                            { STAMP_PLAIN, &ready },
+                                            { STAMP_AUTHENTICATED, &ready } };
 
+    digest_key_init(&ready, key, sizeof(key));
     for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
         play(&formats[i], data, size);
     return 0;

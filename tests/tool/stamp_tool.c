@@ -21,7 +21,7 @@ enum { EXIT_REFUSED = 1, EXIT_USAGE = 2, ROOM = 70000, PADDING_PERIOD = 251 };
 
 struct input {
     struct stamp_format format;
-    uint8_t key[STAMP_KEY_SIZE];
+    struct digest_key key;
     uint8_t bytes[ROOM];
     size_t length;
 };
@@ -34,16 +34,19 @@ static int digit(int letter)
     return found == NULL ? -1 : (int)(found - digits);
 }
 
-static bool read_key(const char *text, uint8_t out_key[STAMP_KEY_SIZE])
+static bool read_key(const char *text, struct digest_key *out_key)
 {
+    uint8_t key[STAMP_KEY_SIZE];
+
     if (strlen(text) != (size_t)2 * STAMP_KEY_SIZE)
         return false;
     for (size_t i = 0; i < STAMP_KEY_SIZE; i++) {
         int high = digit(text[2 * i]), low = digit(text[2 * i + 1]);
         if (high < 0 || low < 0)
             return false;
-        out_key[i] = (uint8_t)(high * 16 + low);
+        key[i] = (uint8_t)(high * 16 + low);
     }
+    digest_key_init(out_key, key, sizeof(key));
     return true;
 }
 
@@ -54,8 +57,8 @@ static bool read_mode(const char *mode, const char *key, struct input *input)
     input->format.mode = mode[0] == 'a' ? STAMP_AUTHENTICATED : STAMP_PLAIN;
     if (key == NULL)
         return input->format.mode == STAMP_PLAIN;
-    input->format.key = input->key;
-    return read_key(key, input->key);
+    input->format.key = &input->key;
+    return read_key(key, &input->key);
 }
 
 /* Hexadecimal digits of stdin up to the end of the line or of the input. */

@@ -198,6 +198,86 @@ static void a_count_above_the_maximum_is_cut_to_it(void **state)
     pair_close(&pair);
 }
 
+/* On a wildcard, each datagram says to which address it came, and an answer leaves from there. */
+static void check_local(const struct way *way, const char *wildcard, const char *const *targets,
+                        size_t count)
+{
+    struct addr any, bound, locals[4];
+    static struct set out, in;
+    int fd, clients[4], error;
+
+    assert_int_equal(addr_parse(wildcard, &any, NULL), STATUS_OK);
+    if (socket_open(&any, &fd, &bound, NULL) != STATUS_OK)
+        return; /* no IPv6 */
+    assert_int_equal(datagram_ask_local(fd, addr_family(&any), NULL), STATUS_OK);
+    set_init(&out, NULL);
+    set_init(&in, NULL);
+    for (size_t i = 0; i < count; i++) {
+        struct addr target, local = any;
+
+        assert_int_equal(addr_parse(targets[i], &target, NULL), STATUS_OK);
+        addr_set_port(&target, addr_port(&bound));
+        assert_int_equal(socket_open(&local, &clients[i], &local, NULL), STATUS_OK);
+        assert_int_equal(socket_connect(clients[i], &target, NULL), STATUS_OK);
+        out.datagram[i].peer = NULL;
+        assert_int_equal(way->send(clients[i], &out.datagram[i], 1, &error), 1);
+        in.datagram[i].local = &locals[i];
+    }
+    assert_int_equal(way->receive(fd, in.datagram, count, &error), count);
+    for (size_t i = 0; i < count; i++) {
+        char text[ADDR_TEXT_SIZE];
+
+        addr_format(&locals[i], text);
+        assert_string_equal(text, targets[i]);
+        in.datagram[i].part[1].iov_len = in.datagram[i].length - HEAD;
+    }
+    assert_int_equal(way->send(fd, in.datagram, count, &error), count);
+    for (size_t i = 0; i < count; i++) { /* connected: from that address alone */
+        out.datagram[i].length = 0;
+        assert_int_equal(way->receive(clients[i], &out.datagram[i], 1, &error), 1);
+        assert_int_equal(out.datagram[i].length, in.datagram[i].length);
+        close(clients[i]);
+    }
+    close(fd);
+}
+
+static void an_answer_leaves_from_the_address_that_was_asked(void **state)
+{
+    static const char *const v4[] = { "127.0.0.1:0", "127.0.0.2:0", "127.0.0.5:0", "127.0.0.1:0" };
+    static const char *const v6[] = { "[::1]:0" };
+    struct addr bound;
+    int fd;
+
+    check_local(*state, "[::]:0", v6, 1);
+    assert_int_equal(addr_parse(v4[1], &bound, NULL), STATUS_OK);
+    if (socket_open(&bound, &fd, &bound, NULL) == STATUS_OK) {
+        close(fd);
+        check_local(*state, "0.0.0.0:0", v4, 4);
+    } else { /* macOS has one address there */
+        check_local(*state, "0.0.0.0:0", v4, 1);
+    }
+}
+
+/* Where nobody asked the system, it says nothing, and an answer leaves as the system likes. */
+static void an_address_that_was_not_asked_for_is_empty(void **state)
+{
+    const struct way *way = *state;
+    struct pair pair = pair_open(FAMILY_IPV4);
+    struct addr local = pair.from_addr;
+    static struct set out, in;
+    int error;
+
+    set_init(&out, &pair.to_addr);
+    set_init(&in, NULL);
+    in.datagram[0].local = &local;
+    assert_int_equal(way->send(pair.from, out.datagram, 1, &error), 1);
+    assert_int_equal(way->receive(pair.to, in.datagram, 1, &error), 1);
+    assert_int_equal(local.length, 0);
+    in.datagram[0].part[1].iov_len = 0;
+    assert_int_equal(way->send(pair.to, in.datagram, 1, &error), 1);
+    pair_close(&pair);
+}
+
 #define BOTH_WAYS(test)                                                                            \
     { #test " (single)", test, NULL, NULL, (void *)(uintptr_t)&single },                           \
     {                                                                                              \
@@ -212,6 +292,8 @@ int main(void)
         BOTH_WAYS(a_cut_datagram_has_a_length_above_its_room),
         BOTH_WAYS(an_empty_datagram_is_received_as_one),
         BOTH_WAYS(the_first_refused_datagram_is_told_at_last_by_the_next_call),
+        BOTH_WAYS(an_answer_leaves_from_the_address_that_was_asked),
+        BOTH_WAYS(an_address_that_was_not_asked_for_is_empty),
         BOTH_WAYS(a_count_above_the_maximum_is_cut_to_it),
     };
 

@@ -41,8 +41,11 @@ static inline int stage_socket(struct addr *out_bound, const struct addr *peer)
 
 static inline void stage_begin(struct stage *stage, uint16_t ssid, size_t payload)
 {
-    session_init(&stage->session, ssid, payload, &stage->pattern,
-                 (struct timebase){ wall_now(), mono_now() });
+    const struct session_ground ground = { .format = { .mode = STAMP_PLAIN },
+                                           .pattern = &stage->pattern,
+                                           .timebase = { wall_now(), mono_now() } };
+
+    session_init(&stage->session, ssid, payload, &ground);
 }
 
 static inline struct stage *stage_new(size_t payload)
@@ -76,8 +79,8 @@ static inline size_t stage_request(struct stage *stage, const struct session *se
                                            .error_estimate = session->error_estimate,
                                            .ssid = session->ssid };
 
-    stamp_put_request(&session->format, &request, session->payload, stage->bytes);
-    memcpy(stage->bytes + session->head, pattern_slice(session->pattern, sequence),
+    stamp_put_request(&session->ground.format, &request, session->payload, stage->bytes);
+    memcpy(stage->bytes + session->head, pattern_slice(session->ground.pattern, sequence),
            session->payload - session->head);
     return session->payload;
 }

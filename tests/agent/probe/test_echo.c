@@ -92,7 +92,7 @@ static struct stamp_reply reply_to(struct role *role, size_t client)
     size_t length = stage_receive(stage->client_fd[client], stage->bytes, sizeof stage->bytes);
 
     assert_int_equal(length, stage->session.payload);
-    assert_int_equal(stamp_get_reply(&stage->session.format, stage->bytes, length, &reply),
+    assert_int_equal(stamp_get_reply(&stage->session.ground.format, stage->bytes, length, &reply),
                      STATUS_OK);
     assert_true(session_reply_intact(&stage->session, &reply, stage->bytes));
     return reply;
@@ -135,8 +135,9 @@ static void counts_its_own_datagrams_per_flow(void **state)
         assert_int_equal(reply_to(&role, 0).sequence, i);
         assert_int_equal(reply_to(&role, 1).sequence, i);
     }
-    assert_int_equal(echo_missing_of_first(role.echo, 10), 10); /* the third has sent nothing */
-    assert_int_equal(echo_missing_of_first(role.echo, 12), 16);
+    assert_int_equal(echo_arrived_of_first(role.echo, 10), 20); /* the third has sent nothing */
+    assert_int_equal(echo_arrived_of_first(role.echo, 12), 20);
+    assert_int_equal(echo_arrived_of_first(role.echo, 7), 14);
     role_free(&role);
 }
 
@@ -162,9 +163,9 @@ static void does_not_answer_strangers(void **state)
         assert_no_answer(&role, fd, 64);
         other.ssid = STAGE_SSID + 1;
         assert_no_answer(&role, fd, stage_request(stage, &other, 0));
-        session_init(&other, STAGE_SSID, 65, &stage->pattern, stage->session.timebase);
+        session_init(&other, STAGE_SSID, 65, &stage->session.ground);
         assert_no_answer(&role, fd, stage_request(stage, &other, 0)); /* one byte more */
-        session_init(&other, STAGE_SSID, 44, &stage->pattern, stage->session.timebase);
+        session_init(&other, STAGE_SSID, 44, &stage->session.ground);
         assert_no_answer(&role, fd, stage_request(stage, &other, 0));
         other = stage->session;
     }
@@ -244,7 +245,7 @@ static void does_not_answer_an_echo(void **state)
     }
 }
 
-static void answers_duplicates_and_counts_them(void **state)
+static void answers_each_datagram_once_and_counts_duplicates(void **state)
 {
     struct role role = role_new(44, 0);
     struct account account;
@@ -255,13 +256,55 @@ static void answers_duplicates_and_counts_them(void **state)
     request(&role, 0, 2);
     request(&role, 0, 1);
     serve(&role, 5);
-    for (uint32_t i = 0; i < 5; i++)
+    for (uint32_t i = 0; i < 3; i++)
         assert_int_equal(reply_to(&role, 0).sequence, i);
+    assert_false(stage_readable(role.stage->client_fd[0], 0));
     account = account_of(&role);
     assert_int_equal(account.forward.received, 3);
     assert_int_equal(account.forward.duplicates, 2);
     assert_int_equal(account.forward.reordered, 1);
-    assert_int_equal(account.reverse.sent, 5);
+    assert_int_equal(account.reverse.attempted, 3);
+    role_free(&role);
+}
+
+static bool even_ports(void *context, const struct addr *peer)
+{
+    ++*(int *)context;
+    return addr_port(peer) % 2 == 0;
+}
+
+/* Who may join is asked once for each that does, again for those who may not. */
+static void lets_flows_join_while_it_runs(void **state)
+{
+    struct stage *stage = stage_new(100);
+    struct role role = { .stage = stage };
+    int64_t joined = 0;
+    int asked = 0;
+
+    (void)state;
+    assert_int_equal(datagram_ask_local(stage->echo_fd, FAMILY_IPV4, NULL), STATUS_OK);
+    role.echo = echo_new(stage->echo_fd, engine_find(engine_best(), NULL), STAGE_CLIENTS, WINDOW);
+    echo_open_to(role.echo, even_ports, &asked);
+    echo_begin(role.echo, &stage->session, 0);
+    role.worker = echo_worker_new(role.echo, 100);
+    echo_worker_begin(role.worker);
+    for (uint32_t i = 0; i < 3; i++) {
+        for (size_t client = 0; client < STAGE_CLIENTS; client++)
+            request(&role, client, i);
+    }
+    serve(&role, 3 * STAGE_CLIENTS);
+    for (size_t client = 0; client < STAGE_CLIENTS; client++) {
+        bool even = addr_port(&stage->client_addr[client]) % 2 == 0;
+
+        for (uint32_t i = 0; i < 3 && even; i++)
+            assert_int_equal(reply_to(&role, client).sequence, i);
+        assert_false(stage_readable(stage->client_fd[client], 0));
+        joined += even;
+    }
+    assert_int_equal(asked, joined + 3 * (STAGE_CLIENTS - joined));
+    assert_int_equal(account_of(&role).forward.received, 3 * joined);
+    assert_int_equal(account_of(&role).forward.foreign, 3 * (STAGE_CLIENTS - joined));
+    assert_int_equal(echo_arrived_of_first(role.echo, 3), 3 * joined);
     role_free(&role);
 }
 
@@ -280,7 +323,7 @@ static void takes_what_is_left_after_the_drain_as_late(void **state)
     assert_int_equal(account.forward.received, 0);
     assert_int_equal(account.reverse.attempted, 0);
     assert_false(stage_readable(role.stage->client_fd[0], 0));
-    assert_int_equal(echo_missing_of_first(role.echo, 100), 200);
+    assert_int_equal(echo_arrived_of_first(role.echo, 100), 100);
     role_free(&role);
 }
 
@@ -342,7 +385,8 @@ int main(void)
         cmocka_unit_test(does_not_answer_an_earlier_phase),
         cmocka_unit_test(does_not_answer_what_is_damaged),
         cmocka_unit_test(does_not_answer_an_echo),
-        cmocka_unit_test(answers_duplicates_and_counts_them),
+        cmocka_unit_test(answers_each_datagram_once_and_counts_duplicates),
+        cmocka_unit_test(lets_flows_join_while_it_runs),
         cmocka_unit_test(takes_what_is_left_after_the_drain_as_late),
         cmocka_unit_test(comes_back_from_long_work),
         cmocka_unit_test(goes_round_its_ring),

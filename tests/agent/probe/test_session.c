@@ -11,12 +11,17 @@
 #include "agent/probe/session.h"
 #include "tests/agent/probe/chance.h"
 
-enum { SSID = 0x1234 };
+enum { SSID = 0x1234, HELLO_SSID = 0x1231, PAYLOADS = 7 };
 
-static const size_t payloads[] = { 44, 48, 49, 1472, 16384, PAYLOAD_MAX_IPV4, PAYLOAD_MAX_IPV6 };
-enum { PAYLOADS = sizeof payloads / sizeof payloads[0] };
+static const size_t payloads[][PAYLOADS] = {
+    { 44, 48, 49, 1472, 16384, PAYLOAD_MAX_IPV4, PAYLOAD_MAX_IPV6 },
+    { 112, 116, 117, 1472, 16384, PAYLOAD_MAX_IPV4, PAYLOAD_MAX_IPV6 },
+};
 
+/* Every test is run in both modes. */
 struct fixture {
+    enum stamp_mode mode;
+    struct digest_key key;
     struct pattern pattern;
     uint8_t bytes[PAYLOAD_MAX_IPV6];
 };
@@ -26,15 +31,27 @@ static struct fixture *fixture_of(void **state)
     return *state;
 }
 
-static int set_up(void **state)
+static int set_up(void **state, enum stamp_mode mode)
 {
     struct fixture *fixture = calloc(1, sizeof *fixture);
 
     if (fixture == NULL)
         return -1;
+    fixture->mode = mode;
+    digest_key_init(&fixture->key, "one key", 7);
     pattern_init(&fixture->pattern, 42);
     *state = fixture;
     return 0;
+}
+
+static int set_up_plain(void **state)
+{
+    return set_up(state, STAMP_PLAIN);
+}
+
+static int set_up_authenticated(void **state)
+{
+    return set_up(state, STAMP_AUTHENTICATED);
 }
 
 static int tear_down(void **state)
@@ -45,10 +62,15 @@ static int tear_down(void **state)
 
 static struct session session_of(const struct fixture *fixture, size_t payload)
 {
+    const struct session_ground ground = {
+        .format = { fixture->mode, fixture->mode == STAMP_PLAIN ? NULL : &fixture->key },
+        .pattern = &fixture->pattern,
+        .timebase = { { 1700000000 * NS_PER_S }, { 5 * NS_PER_S } },
+        .hello_ssid = fixture->mode == STAMP_PLAIN ? 0 : HELLO_SSID,
+    };
     struct session session;
 
-    session_init(&session, SSID, payload, &fixture->pattern,
-                 (struct timebase){ { 1700000000 * NS_PER_S }, { 5 * NS_PER_S } });
+    session_init(&session, SSID, payload, &ground);
     return session;
 }
 
@@ -61,8 +83,8 @@ static struct stamp_request put_request(struct fixture *fixture, const struct se
                                            .error_estimate = session->error_estimate,
                                            .ssid = session->ssid };
 
-    stamp_put_request(&session->format, &request, session->payload, fixture->bytes);
-    memcpy(fixture->bytes + session->head, pattern_slice(session->pattern, sequence),
+    stamp_put_request(&session->ground.format, &request, session->payload, fixture->bytes);
+    memcpy(fixture->bytes + session->head, pattern_slice(session->ground.pattern, sequence),
            session->payload - session->head);
     return request;
 }
@@ -81,7 +103,7 @@ static struct stamp_reply put_reply(struct fixture *fixture, const struct sessio
                                        .sender_error_estimate = request.error_estimate,
                                        .sender_ttl = 255 };
 
-    stamp_put_reply(&session->format, &reply, fixture->bytes, session->payload);
+    stamp_put_reply(&session->ground.format, &reply, fixture->bytes, session->payload);
     return reply;
 }
 
@@ -90,7 +112,7 @@ static void knows_its_own(void **state)
     struct fixture *fixture = fixture_of(state);
 
     for (size_t i = 0; i < PAYLOADS; i++) {
-        struct session session = session_of(fixture, payloads[i]);
+        struct session session = session_of(fixture, payloads[fixture->mode][i]);
         struct stamp_request request = put_request(fixture, &session, 0xffffffff);
         struct stamp_reply reply;
 
@@ -110,7 +132,7 @@ static void sees_each_flipped_byte(void **state)
     struct session session = session_of(fixture, 1472);
 
     put_request(fixture, &session, 3);
-    for (size_t i = STAMP_PLAIN_SIZE; i < session.payload; i++) {
+    for (size_t i = stamp_base_size(fixture->mode); i < session.payload; i++) {
         for (int bit = 0; bit < 8; bit++) {
             fixture->bytes[i] ^= (uint8_t)(1 << bit);
             assert_false(session_padding_ok(&session, 3, STAMP_FLAG_UNRECOGNIZED, fixture->bytes));
@@ -140,50 +162,161 @@ static void sees_what_should_be_zero(void **state)
     struct fixture *fixture = fixture_of(state);
 
     for (size_t i = 0; i < 2; i++) {
-        struct session session = session_of(fixture, payloads[i]);
+        struct session session = session_of(fixture, payloads[fixture->mode][i]);
         struct stamp_request request = put_request(fixture, &session, 3);
         struct stamp_reply reply;
+        size_t zeros = 0;
 
-        for (size_t at = 16; at < STAMP_PLAIN_SIZE; at++) {
-            fixture->bytes[at] = 1;
-            assert_false(session_request_intact(&session, &request, fixture->bytes));
-            fixture->bytes[at] = 0;
-        }
-        reply = put_reply(fixture, &session, 3);
-        for (size_t at = 38; at < STAMP_PLAIN_SIZE; at++) {
+        for (size_t at = 0; at < stamp_base_size(fixture->mode); at++) {
             uint8_t before = fixture->bytes[at];
 
-            if (at == 40) /* the TTL */
-                continue;
-            fixture->bytes[at] = 1;
-            assert_false(session_reply_intact(&session, &reply, fixture->bytes));
+            fixture->bytes[at] ^= 0x80;
+            zeros += !session_request_intact(&session, &request, fixture->bytes);
             fixture->bytes[at] = before;
         }
+        assert_int_equal(zeros, fixture->mode == STAMP_PLAIN ? 28 : 12 + 68);
+        reply = put_reply(fixture, &session, 3);
+        zeros = 0;
+        for (size_t at = 0; at < stamp_base_size(fixture->mode); at++) {
+            uint8_t before = fixture->bytes[at];
+
+            fixture->bytes[at] ^= 0x80;
+            zeros += !session_reply_intact(&session, &reply, fixture->bytes);
+            fixture->bytes[at] = before;
+        }
+        assert_int_equal(zeros, fixture->mode == STAMP_PLAIN ? 2 + 3 : 12 + 4 + 8 + 12 + 6 + 15);
         reply.sender_error_estimate ^= 1;
         assert_false(session_reply_intact(&session, &reply, fixture->bytes));
     }
 }
 
-/* In plain STAMP a reply reads as a request; it must not pass as one of ours, in no size. */
+static enum session_kin kin_of_request(const struct session *session, struct fixture *fixture,
+                                       size_t length)
+{
+    struct stamp_request request;
+
+    return session_get_request(session, fixture->bytes, length, &request);
+}
+
+static enum session_kin kin_of_reply(const struct session *session, struct fixture *fixture,
+                                     size_t length)
+{
+    struct stamp_reply reply;
+
+    return session_get_reply(session, fixture->bytes, length, &reply);
+}
+
+/* By size, by SSID, and in authenticated mode by the key; the padding does not matter here. */
+static void tells_its_own_from_strangers(void **state)
+{
+    struct fixture *fixture = fixture_of(state);
+
+    for (size_t i = 0; i < PAYLOADS; i++) {
+        size_t payload = payloads[fixture->mode][i];
+        struct session session = session_of(fixture, payload);
+        struct session other = session;
+
+        put_request(fixture, &session, 5);
+        fixture->bytes[payload - 1] ^= i > 1;
+        assert_int_equal(kin_of_request(&session, fixture, payload), SESSION_OWN);
+        assert_int_equal(kin_of_request(&session, fixture, payload - 1), SESSION_FOREIGN);
+        if (payload < PAYLOAD_MAX_IPV6)
+            assert_int_equal(kin_of_request(&session, fixture, payload + 1), SESSION_FOREIGN);
+        assert_int_equal(kin_of_request(&session, fixture, 0), SESSION_FOREIGN);
+        other.ssid++;
+        assert_int_equal(kin_of_request(&other, fixture, payload), SESSION_FOREIGN);
+        put_reply(fixture, &session, 5);
+        assert_int_equal(kin_of_reply(&session, fixture, payload), SESSION_OWN);
+        assert_int_equal(kin_of_reply(&session, fixture, payload - 1), SESSION_FOREIGN);
+        assert_int_equal(kin_of_reply(&other, fixture, payload), SESSION_FOREIGN);
+    }
+}
+
+static void believes_nothing_without_the_key(void **state)
+{
+    struct fixture *fixture = fixture_of(state);
+    struct session session = session_of(fixture, 200);
+    struct session thief = session;
+    struct digest_key wrong;
+
+    if (fixture->mode == STAMP_PLAIN)
+        skip();
+    digest_key_init(&wrong, "no key", 6);
+    thief.ground.format.key = &wrong;
+    put_request(fixture, &thief, 5);
+    assert_int_equal(kin_of_request(&session, fixture, 200), SESSION_FOREIGN);
+    put_reply(fixture, &thief, 5);
+    assert_int_equal(kin_of_reply(&session, fixture, 200), SESSION_FOREIGN);
+    put_request(fixture, &session, 5);
+    for (size_t at = 0; at < STAMP_AUTHENTICATED_SIZE; at++) {
+        for (int bit = 0; bit < 8; bit++) {
+            fixture->bytes[at] ^= (uint8_t)(1 << bit);
+            assert_int_equal(kin_of_request(&session, fixture, 200), SESSION_FOREIGN);
+            fixture->bytes[at] ^= (uint8_t)(1 << bit);
+        }
+    }
+    assert_int_equal(kin_of_request(&session, fixture, 200), SESSION_OWN);
+}
+
+/* Hellos of the agreement may come again while a phase runs, whatever its payload. */
+static void knows_a_hello_that_comes_again(void **state)
+{
+    struct fixture *fixture = fixture_of(state);
+    bool plain = fixture->mode == STAMP_PLAIN;
+
+    for (size_t i = 0; i < PAYLOADS; i++) {
+        struct session session = session_of(fixture, payloads[fixture->mode][i]);
+        struct session hello = session_of(fixture, 112);
+
+        for (uint16_t step = 0; step < 3; step++) {
+            enum session_kin kin = step < 2 && !plain ? SESSION_HELLO : SESSION_FOREIGN;
+
+            hello.ssid = (uint16_t)(HELLO_SSID + step);
+            put_request(fixture, &hello, 5);
+            assert_int_equal(kin_of_request(&session, fixture, 112), kin);
+            put_reply(fixture, &hello, 5);
+            assert_int_equal(kin_of_reply(&session, fixture, 112), kin);
+        }
+    }
+}
+
+/* A reply reads as a request; it must not pass as one of ours, in no size. */
 static void takes_no_reply_for_a_request(void **state)
 {
     struct fixture *fixture = fixture_of(state);
 
     for (size_t i = 0; i < PAYLOADS; i++) {
-        struct session session = session_of(fixture, payloads[i]);
+        struct session session = session_of(fixture, payloads[fixture->mode][i]);
         struct stamp_request request;
         struct stamp_reply reply;
 
         put_reply(fixture, &session, 3);
         assert_int_equal(
-            stamp_get_request(&session.format, fixture->bytes, session.payload, &request),
+            stamp_get_request(&session.ground.format, fixture->bytes, session.payload, &request),
             STATUS_OK);
         assert_false(session_request_intact(&session, &request, fixture->bytes));
+        /* under an HMAC it cannot be a damaged request either */
+        assert_int_equal(kin_of_request(&session, fixture, session.payload),
+                         fixture->mode == STAMP_PLAIN ? SESSION_OWN : SESSION_FOREIGN);
         put_request(fixture, &session, 3);
-        assert_int_equal(stamp_get_reply(&session.format, fixture->bytes, session.payload, &reply),
-                         STATUS_OK);
+        assert_int_equal(
+            stamp_get_reply(&session.ground.format, fixture->bytes, session.payload, &reply),
+            STATUS_OK);
         assert_false(session_reply_intact(&session, &reply, fixture->bytes));
     }
+}
+
+/* Both ends fill their pattern from the key that they were given. */
+static void fills_its_padding_from_the_key(void **state)
+{
+    static const uint8_t zeros[STAMP_KEY_SIZE] = { 0 };
+    uint8_t key[STAMP_KEY_SIZE] = { 0 };
+
+    (void)state;
+    /* SHA-256 of 32 zero bytes begins with 66687aadf862bd77 */
+    assert_true(session_seed(zeros) == UINT64_C(0x66687aadf862bd77));
+    key[31] = 1;
+    assert_true(session_seed(key) != session_seed(zeros));
 }
 
 static void sees_a_neighbours_padding(void **state)
@@ -220,7 +353,8 @@ static void sees_a_wrong_length(void **state)
     struct session shorter = session_of(fixture, 1400);
 
     put_request(fixture, &shorter, 5);
-    memcpy(fixture->bytes + shorter.head, pattern_slice(session.pattern, 5), 1472 - shorter.head);
+    memcpy(fixture->bytes + shorter.head, pattern_slice(session.ground.pattern, 5),
+           1472 - shorter.head);
     assert_false(session_padding_ok(&session, 5, STAMP_FLAG_UNRECOGNIZED, fixture->bytes));
     put_request(fixture, &session, 5);
     assert_false(session_padding_ok(&session, 5, 0, fixture->bytes));
@@ -231,10 +365,10 @@ static void keeps_differences_whatever_the_wall_clock_does(void **state)
 {
     struct fixture *fixture = fixture_of(state);
     struct chance chance = chance_start("session");
-    struct session session = session_of(fixture, 44);
+    struct session session = session_of(fixture, 112);
 
-    assert_true(session_timestamp(&session, session.timebase.mono) ==
-                stamp_ntp(session.timebase.wall));
+    assert_true(session_timestamp(&session, session.ground.timebase.mono) ==
+                stamp_ntp(session.ground.timebase.wall));
     for (int i = 0; i < 10000; i++) {
         int64_t start = (int64_t)chance_below(&chance, UINT64_C(1) << 50);
         int64_t length = (int64_t)chance_below(&chance, UINT64_C(1) << 40);
@@ -252,6 +386,10 @@ int main(void)
         cmocka_unit_test(sees_each_flipped_byte),
         cmocka_unit_test(sees_a_flipped_byte_at_the_end_of_the_largest),
         cmocka_unit_test(sees_what_should_be_zero),
+        cmocka_unit_test(tells_its_own_from_strangers),
+        cmocka_unit_test(believes_nothing_without_the_key),
+        cmocka_unit_test(knows_a_hello_that_comes_again),
+        cmocka_unit_test(fills_its_padding_from_the_key),
         cmocka_unit_test(takes_no_reply_for_a_request),
         cmocka_unit_test(sees_a_neighbours_padding),
         cmocka_unit_test(sees_another_sessions_padding),
@@ -259,5 +397,7 @@ int main(void)
         cmocka_unit_test(keeps_differences_whatever_the_wall_clock_does),
     };
 
-    return cmocka_run_group_tests_name("session", tests, set_up, tear_down);
+    return cmocka_run_group_tests_name("session, plain", tests, set_up_plain, tear_down) +
+           cmocka_run_group_tests_name("session, authenticated", tests, set_up_authenticated,
+                                       tear_down);
 }

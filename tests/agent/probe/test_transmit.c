@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "agent/probe/transmit.h"
+#include "proto/base/clock.h"
 #include "tests/agent/probe/chance.h"
 
 enum { PATIENCE = 20, EARLIER_ERRORS = 16 };
@@ -42,6 +43,7 @@ static const struct engine engine = { .send = fake_send };
 struct outcome {
     struct leg leg;
     uint64_t refused;
+    int64_t waited_ns;
 };
 
 /* Sends `count` datagrams over a descriptor that is always ready, as a kernel's would say it is. */
@@ -49,6 +51,9 @@ static struct outcome send_all(size_t count, size_t (*say)(size_t count, int *ou
 {
     struct datagram datagrams[DATAGRAM_BATCH_MAX];
     struct outcome outcome = { .refused = 0 };
+    struct transmit_way way = { .engine = &engine,
+                                .leg = &outcome.leg,
+                                .waited_ns = &outcome.waited_ns };
     int64_t bits = 0;
     int pipes[2];
 
@@ -58,7 +63,8 @@ static struct outcome send_all(size_t count, size_t (*say)(size_t count, int *ou
     kernel.calls = 0;
     kernel.taken = 0;
     kernel.say = say;
-    outcome.refused = transmit(&engine, pipes[1], datagrams, count, &outcome.leg);
+    way.fd = pipes[1];
+    outcome.refused = transmit(&way, datagrams, count);
     close(pipes[0]);
     close(pipes[1]);
     assert_int_equal(outcome.leg.attempted, count);
@@ -84,6 +90,7 @@ static void sends_all_in_one_call(void **state)
 
         assert_int_equal(outcome.leg.sent, count);
         assert_int_equal(kernel.calls, count > 0);
+        assert_int_equal(outcome.waited_ns, 0);
     }
 }
 
@@ -157,6 +164,7 @@ static void gives_up_in_time(void **state)
     assert_int_equal(outcome.leg.refused.enobufs, 64);
     assert_true(outcome.refused == UINT64_MAX);
     assert_int_equal(kernel.calls, 64 + PATIENCE);
+    assert_int_equal(outcome.waited_ns, PATIENCE * 2 * NS_PER_MS);
     stubborn = EAGAIN;
     outcome = send_all(5, say_stubborn);
     assert_int_equal(outcome.leg.refused.eagain, 5);

@@ -293,6 +293,36 @@ void make_run(const struct make_shape *shape, struct run *out_run)
     make_host(shape, lost_in_all(out_run), out_run);
 }
 
+static void add_counters(struct phase *phase)
+{
+    struct counters copy;
+
+    if (!phase->present)
+        return;
+    copy = *(const struct counters *)phase->counters.items;
+    *(struct counters *)list_append_sized(&phase->counters, sizeof copy) = copy;
+}
+
+void make_pair(const struct make_shape *shape, struct run *run)
+{
+    struct make_shape other = *shape;
+
+    run->kind = RUN_PAIR;
+    other.host_name = "oslo.example";
+    make_host(&other, lost_in_all(run), run);
+    make_host_at(run, 0)->role = HOST_SENDER;
+    make_host_at(run, 1)->role = HOST_ECHO;
+    for (size_t i = 0; i < run->cases.count; i++) {
+        struct case_result *result = make_case_at(run, i);
+
+        add_counters(&result->phases.warmup);
+        add_counters(&result->phases.measure);
+        result->sockets.bytes_per_datagram = (double)NAN;
+        result->sockets.burst_capacity = NONE_INT;
+        result->sockets.calibration_drops = NONE_INT;
+    }
+}
+
 struct case_result *make_case_at(struct run *run, size_t index)
 {
     if (index >= run->cases.count)

@@ -49,6 +49,9 @@ void make_host(const struct make_shape *shape, int64_t dropped, struct run *run)
 int64_t make_factor(const struct make_shape *shape);
 const char *make_limit_name(const struct make_shape *shape);
 
+/* Makes a run of the split model one between two hosts: a second host, counters of both. */
+void make_pair(const struct make_shape *shape, struct run *run);
+
 struct case_result *make_case_at(struct run *run, size_t index);
 struct host *make_host_at(struct run *run, size_t index);
 

@@ -208,6 +208,63 @@ static void advice_is_what_holds_the_burst(void **state)
     run_done(&run);
 }
 
+/* Moves what the receive buffer lost to other places. */
+static void lose_elsewhere(struct leg *leg)
+{
+    int64_t lost = leg->lost_to.receive_buffer;
+
+    leg->lost_to = (struct lost_to){ .receive_buffer = lost - 30,
+                                     .sender_host = 10,
+                                     .receiver_host = 5,
+                                     .network = 14,
+                                     .unattributed = 1 };
+    leg->evidence = EVIDENCE_SYSTEM_WIDE;
+}
+
+static void two_hosts_and_every_place(void **state)
+{
+    struct make_shape shape = make_shape_small();
+    struct run run;
+
+    (void)state;
+    shape.io_model = IO_MODEL_SPLIT;
+    shape.host_name = "paris.example";
+    make_run(&shape, &run);
+    make_pair(&shape, &run);
+    for (size_t i = 0; i < run.cases.count; i++) {
+        struct phase *measure = &make_case_at(&run, i)->phases.measure;
+
+        if (measure->forward.lost_to.receive_buffer < 30)
+            continue;
+        lose_elsewhere(&measure->forward);
+        measure->forward.foreign = 50;
+        measure->forward.duplicates = 3;
+        measure->reverse.reordered = 4;
+    }
+    golden_expect(&run, "pair.txt");
+    run_done(&run);
+}
+
+static void two_hosts_and_nothing_lost(void **state)
+{
+    static const int64_t window = 1;
+    struct make_shape shape = make_shape_small();
+    struct run run;
+    struct buf text;
+
+    (void)state;
+    shape.io_model = IO_MODEL_SPLIT;
+    shape.windows = &window;
+    shape.window_count = 1;
+    make_run(&shape, &run);
+    make_pair(&shape, &run);
+    golden_tell(&run, golden_plain, &text);
+    assert_non_null(strstr(text.data, "On the way there, nothing was lost"));
+    assert_non_null(strstr(text.data, "the echo role's host: oslo.example"));
+    buf_done(&text);
+    run_done(&run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -220,6 +277,8 @@ int main(void)
         cmocka_unit_test(colours_and_utf8_only_when_asked_for),
         cmocka_unit_test(huge_counts_do_not_break_it),
         cmocka_unit_test(advice_is_what_holds_the_burst),
+        cmocka_unit_test(two_hosts_and_every_place),
+        cmocka_unit_test(two_hosts_and_nothing_lost),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -116,6 +116,28 @@ static void hmac_answers_the_vectors_of_rfc_4231(void **state)
         check_hmac(&vectors[i]);
 }
 
+/* A message leaves nothing behind in the key, and a key of any length is as good. */
+static void a_key_made_ready_serves_any_number_of_messages(void **state)
+{
+    uint8_t key[200], text[300], once[DIGEST_SIZE], again[DIGEST_SIZE];
+    struct digest_key ready;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(key); i++)
+        key[i] = (uint8_t)(i * 7);
+    for (size_t i = 0; i < sizeof(text); i++)
+        text[i] = (uint8_t)(i * 11);
+    for (size_t length = 0; length <= sizeof(key); length++) {
+        digest_key_init(&ready, key, length);
+        for (size_t size = 0; size <= sizeof(text); size += 13) {
+            const struct digest_part part = { text, size };
+            digest_hmac(key, length, &part, 1, once);
+            digest_key_mac(&ready, &part, 1, again);
+            assert_memory_equal(once, again, DIGEST_SIZE);
+        }
+    }
+}
+
 static void hmac_answers_vector_4_of_rfc_4231(void **state)
 {
     uint8_t key[25], data[50], digest[DIGEST_SIZE];
@@ -197,6 +219,7 @@ int main(void)
         cmocka_unit_test(sha256_answers_the_examples_of_fips_180),
         cmocka_unit_test(sha256_of_a_million_letters_is_as_fips_180_says),
         cmocka_unit_test(hmac_answers_the_vectors_of_rfc_4231),
+        cmocka_unit_test(a_key_made_ready_serves_any_number_of_messages),
         cmocka_unit_test(hmac_answers_vector_4_of_rfc_4231),
         cmocka_unit_test(hmac_takes_an_empty_key_and_no_text),
         cmocka_unit_test(random_bytes_fill_every_length_and_nothing_behind_it),

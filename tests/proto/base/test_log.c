@@ -60,6 +60,19 @@ static void levels_above_the_one_asked_for_are_dropped(void **state)
     assert_int_equal(seen.lines, 2);
 }
 
+static void the_level_changes_while_the_sink_stays(void **state)
+{
+    struct seen seen = { 0 };
+
+    (void)state;
+    log_to(remember, &seen, LOG_LEVEL_WARNING);
+    log_up_to(LOG_LEVEL_DEBUG);
+    log_line(LOG_LEVEL_DEBUG, "yes");
+    log_up_to(LOG_LEVEL_ERROR);
+    log_line(LOG_LEVEL_WARNING, "no");
+    assert_int_equal(seen.lines, 1);
+}
+
 static void control_bytes_are_masked(void **state)
 {
     struct seen seen = { 0 };
@@ -89,6 +102,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_line_reaches_the_sink, back_to_stderr),
         cmocka_unit_test_teardown(levels_above_the_one_asked_for_are_dropped, back_to_stderr),
+        cmocka_unit_test_teardown(the_level_changes_while_the_sink_stays, back_to_stderr),
         cmocka_unit_test_teardown(control_bytes_are_masked, back_to_stderr),
         cmocka_unit_test_teardown(a_line_that_is_too_long_says_that_it_is_cut, back_to_stderr),
     };

@@ -13,7 +13,7 @@
 
 #include "proto/base/memory.h"
 
-enum { AUTHORITIES_MAX = 16, PATHS_MAX = 256, PATH_SIZE = 4096, NAMES_SIZE = 512 };
+enum { AUTHORITIES_MAX = 16, PATHS_MAX = 65536, PATH_SIZE = 128, NAMES_SIZE = 512 };
 
 static const int64_t hour_ns = 3600 * NS_PER_S;
 

@@ -280,6 +280,60 @@ static void names_fit_their_enums(void **state)
     assert_string_equal(family_names[FAMILY_IPV6], family_name(FAMILY_IPV6));
 }
 
+static void two_cases_are_equal_in_every_parameter_or_not(void **state)
+{
+    struct plan plan;
+    struct case_params a, b;
+
+    (void)state;
+    start_full(&plan);
+    a = b = plan_case(&plan, 0);
+    assert_true(case_params_equal(&a, &b));
+    /* Each field in turn, by the table, so that none is forgotten. */
+    for (size_t i = 0; i < case_common_record.count; i++) {
+        const struct field *field = &case_common_record.fields[i];
+        char *at = (char *)&b.common + field->offset;
+
+        b = a;
+        if (field->type == FIELD_ENUM)
+            *(int *)(void *)at += 1;
+        else if (field->type == FIELD_REAL)
+            *(double *)(void *)at += 0.5;
+        else
+            *(int64_t *)(void *)at += 1;
+        if (case_params_equal(&a, &b))
+            fail_msg("%s makes no difference", field->name);
+    }
+    b = a;
+    b.payload++;
+    assert_false(case_params_equal(&a, &b));
+    b = a;
+    b.window++;
+    assert_false(case_params_equal(&a, &b));
+    b = a;
+    b.repeat++;
+    assert_false(case_params_equal(&a, &b));
+    b = a;
+    b.engine = ENGINE_BATCH;
+    assert_false(case_params_equal(&a, &b));
+    record_done(&plan_record, &plan);
+}
+
+static void a_copied_plan_is_its_own(void **state)
+{
+    struct plan plan, copy;
+
+    (void)state;
+    start_full(&plan);
+    add(&plan.windows, 5);
+    plan_copy(&plan, &copy);
+    record_done(&plan_record, &plan);
+    assert_int_equal(2, plan_case_count(&copy));
+    assert_int_equal(5, plan_case(&copy, 1).window);
+    passes(&copy);
+    record_done(&plan_record, &copy);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -293,6 +347,8 @@ int main(void)
         cmocka_unit_test(refuses_too_many_cases),
         cmocka_unit_test(a_case_takes_its_phases_and_drains),
         cmocka_unit_test(names_fit_their_enums),
+        cmocka_unit_test(two_cases_are_equal_in_every_parameter_or_not),
+        cmocka_unit_test(a_copied_plan_is_its_own),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,6 @@
 /* record_json: every type goes out and comes back, the same under every locale. */
 #include "proto/wire/record_json.h"
 
-#include <locale.h>
 #include <math.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -17,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "tests/proto/wire/comma_locale.h"
 #include "tests/proto/wire/specimen.h"
 
 static void reads(const char *text, struct specimen *out_object)
@@ -283,47 +283,18 @@ static void an_object_that_does_not_pass_the_check_aborts(void **state)
     record_done(&specimen_record, &object);
 }
 
-/* A locale that writes 0,125: the system's, or one made for this test. */
-static bool comma_locale(char folder[32])
-{
-    char command[128];
-
-    if (setlocale(LC_ALL, "de_DE.UTF-8") != NULL)
-        return true;
-    snprintf(folder, 32, "/tmp/sonde-locale-XXXXXX");
-    if (mkdtemp(folder) == NULL)
-        return false;
-    snprintf(command, sizeof command, "localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 2>/dev/null",
-             folder);
-    if (system(command) != 0)
-        return false;
-    setenv("LOCPATH", folder, 1);
-    return setlocale(LC_ALL, "de_DE.UTF-8") != NULL;
-}
-
 static void the_locale_changes_nothing(void **state)
 {
-    char folder[32] = "", command[64];
-    bool comma = comma_locale(folder);
     struct specimen object;
 
     (void)state;
-    if (comma) {
-        assert_string_equal(localeconv()->decimal_point, ",");
-        reads(SPECIMEN_JSON, &object);
-        assert_true(object.odd_key == 2.5);
-        writes(&object, SPECIMEN_JSON);
-        record_done(&specimen_record, &object);
-    }
-    setlocale(LC_ALL, "C");
-    if (folder[0] != '\0') {
-        snprintf(command, sizeof command, "rm -r %s", folder);
-        assert_int_equal(system(command), 0);
-    }
-    if (!comma) {
-        fprintf(stderr, "SKIPPED: no locale with a comma here, and localedef made none\n");
+    if (!comma_locale_begin())
         skip();
-    }
+    reads(SPECIMEN_JSON, &object);
+    assert_true(object.odd_key == 2.5);
+    writes(&object, SPECIMEN_JSON);
+    record_done(&specimen_record, &object);
+    comma_locale_end();
 }
 
 static void the_library_has_a_version(void **state)

@@ -29,7 +29,8 @@ static enum status read_bytes(const void *bytes, size_t length, struct specimen 
     enum status status;
 
     assert_non_null(exact);
-    memcpy(exact, bytes, length);
+    if (length > 0)
+        memcpy(exact, bytes, length);
     status = record_from_msgpack(&specimen_record, exact, length, out_object, fault);
     free(exact);
     return status;

@@ -299,6 +299,29 @@ static void sums_add_every_cause_and_stop_at_the_end(void **state)
     assert_true(lost_to_total(&places) == INT64_MAX - 1);
 }
 
+static void a_phase_passes_when_nothing_is_amiss(void **state)
+{
+    struct phase phase = { .forward.sent = 5, .forward.received = 5, .forward.duplicates = 2 };
+    int64_t *const amiss[] = { &phase.forward.lost,          &phase.reverse.lost,
+                               &phase.forward.corrupt,       &phase.reverse.corrupt,
+                               &phase.forward.late,          &phase.reverse.late,
+                               &phase.forward.refused.eperm, &phase.reverse.refused.enobufs };
+
+    (void)state;
+    assert_true(phase_passed(&phase));
+    for (size_t i = 0; i < sizeof amiss / sizeof amiss[0]; i++) {
+        *amiss[i] = 1;
+        phase.lost_echoes = phase_lost_echoes(&phase);
+        assert_false(phase_passed(&phase));
+        *amiss[i] = 0;
+    }
+    phase.forward.lost = 3;
+    phase.reverse.lost = 4;
+    phase.reverse.refused.other = 5;
+    phase.forward.refused.other = 100;
+    assert_int_equal(12, phase_lost_echoes(&phase));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -308,6 +331,7 @@ int main(void)
         cmocka_unit_test(counter_names_are_all_there),
         cmocka_unit_test(uuid_is_of_version_7),
         cmocka_unit_test(sums_add_every_cause_and_stop_at_the_end),
+        cmocka_unit_test(a_phase_passes_when_nothing_is_amiss),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,8 +14,9 @@
 #include "proto/wire/stamp.h"
 
 static const uint8_t key[STAMP_KEY_SIZE] = "the key of this session: 32 byte";
+static struct digest_key ready; /* `key`, by main */
 static const struct stamp_format plain = { STAMP_PLAIN, NULL };
-static const struct stamp_format authenticated = { STAMP_AUTHENTICATED, key };
+static const struct stamp_format authenticated = { STAMP_AUTHENTICATED, &ready };
 static const struct stamp_format *const formats[] = { &plain, &authenticated };
 
 /* Every byte of every field is another one, so that a swap or a shift shows. */
@@ -227,12 +228,14 @@ static void a_flipped_bit_anywhere_in_an_authenticated_base_packet_is_denied(voi
 static void another_key_is_denied(void **state)
 {
     uint8_t other[STAMP_KEY_SIZE], bytes[STAMP_AUTHENTICATED_SIZE];
-    const struct stamp_format format = { STAMP_AUTHENTICATED, other };
+    struct digest_key other_ready;
+    const struct stamp_format format = { STAMP_AUTHENTICATED, &other_ready };
     struct stamp_request got;
 
     (void)state;
     memcpy(other, key, sizeof(other));
     other[STAMP_KEY_SIZE - 1] ^= 1;
+    digest_key_init(&other_ready, other, sizeof(other));
     stamp_put_request(&authenticated, &request, sizeof(bytes), bytes);
     assert_int_equal(stamp_get_request(&format, bytes, sizeof(bytes), &got), STATUS_DENIED);
 }
@@ -271,6 +274,57 @@ static void reserved_fields_are_never_a_reason_to_refuse(void **state)
     sign(bytes);
     assert_int_equal(stamp_get_reply(&authenticated, bytes, sizeof(bytes), &got_reply), STATUS_OK);
     assert_reply(&got_reply);
+}
+
+/* What a sender and a reflector leave zero, by RFC 8762 figures 4 to 7; the HMAC is no part of it.
+ */
+static bool zero_in(const size_t ranges[][2], size_t at)
+{
+    for (size_t i = 0; ranges[i][1] > 0; i++) {
+        if (at >= ranges[i][0] && at < ranges[i][1])
+            return true;
+    }
+    return false;
+}
+
+static void zeros_are_looked_for_where_the_rfc_has_them(void **state)
+{
+    static const size_t of_request[][4][2] = { { { 16, 44 } }, { { 4, 16 }, { 28, 96 } } };
+    static const size_t of_reply[][8][2] = {
+        { { 38, 40 }, { 41, 44 } },
+        { { 4, 16 }, { 28, 32 }, { 40, 48 }, { 52, 64 }, { 74, 80 }, { 81, 96 } },
+    };
+    uint8_t bytes[STAMP_AUTHENTICATED_SIZE] = { 0 };
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        enum stamp_mode mode = (enum stamp_mode)i;
+
+        for (size_t at = 0; at < stamp_base_size(mode); at++) {
+            bytes[at] = 0x40;
+            assert_int_equal(stamp_request_zeros(mode, bytes), !zero_in(of_request[i], at));
+            assert_int_equal(stamp_reply_zeros(mode, bytes), !zero_in(of_reply[i], at));
+            bytes[at] = 0;
+        }
+        assert_true(stamp_request_zeros(mode, bytes) && stamp_reply_zeros(mode, bytes));
+    }
+}
+
+static void a_reply_is_never_a_request(void **state)
+{
+    uint8_t bytes[STAMP_AUTHENTICATED_SIZE];
+    static const struct stamp_reply least = { .sender_error_estimate = 1 };
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        size_t length = stamp_base_size(formats[i]->mode);
+
+        stamp_put_request(formats[i], &request, length, bytes);
+        assert_true(stamp_request_zeros(formats[i]->mode, bytes));
+        stamp_put_reply(formats[i], &least, bytes, length);
+        assert_false(stamp_request_zeros(formats[i]->mode, bytes));
+        assert_true(stamp_reply_zeros(formats[i]->mode, bytes));
+    }
 }
 
 static void a_multiplier_of_zero_is_refused_in_both_directions(void **state)
@@ -427,6 +481,8 @@ int main(void)
         cmocka_unit_test(a_flipped_bit_anywhere_in_an_authenticated_base_packet_is_denied),
         cmocka_unit_test(another_key_is_denied),
         cmocka_unit_test(reserved_fields_are_never_a_reason_to_refuse),
+        cmocka_unit_test(zeros_are_looked_for_where_the_rfc_has_them),
+        cmocka_unit_test(a_reply_is_never_a_request),
         cmocka_unit_test(a_multiplier_of_zero_is_refused_in_both_directions),
         cmocka_unit_test(ntp_counts_from_1900_and_wraps_in_2036),
         cmocka_unit_test(ntp_differences_are_exact_to_the_nanosecond_across_the_wrap),
@@ -435,5 +491,6 @@ int main(void)
         cmocka_unit_test(an_error_estimate_is_never_too_small_and_at_most_a_step_too_large),
     };
 
+    digest_key_init(&ready, key, sizeof(key));
     return cmocka_run_group_tests_name("stamp", tests, NULL, NULL);
 }

@@ -16,9 +16,10 @@
 enum { U = 0x80, M = 0x40, I = 0x20, ROOM = 2048 };
 
 static const uint8_t key[STAMP_KEY_SIZE] = "the key of this session: 32 byte";
+static struct digest_key ready; /* `key`, by main */
 static const struct stamp_format plain = { STAMP_PLAIN, NULL };
-static const struct stamp_format plain_keyed = { STAMP_PLAIN, key };
-static const struct stamp_format authenticated = { STAMP_AUTHENTICATED, key };
+static const struct stamp_format plain_keyed = { STAMP_PLAIN, &ready };
+static const struct stamp_format authenticated = { STAMP_AUTHENTICATED, &ready };
 static const struct stamp_format *const formats[] = { &plain, &plain_keyed, &authenticated };
 
 static const struct stamp_request request = { 7, 0x1112131415161718, 0x0001, 0x3132 };
@@ -488,5 +489,6 @@ int main(void)
         cmocka_unit_test(random_datagrams_are_reflected_within_their_bounds),
     };
 
+    digest_key_init(&ready, key, sizeof(key));
     return cmocka_run_group_tests_name("stamp_tlv", tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* Owns how one scalar becomes a field's value, and the words of every refusal. Knows no lists and
  * no objects. */
-#include "proto/wire/record_read_scalar.h"
+#include "proto/wire/record_scalar.h"
 
 #include <assert.h>
 #include <math.h>
@@ -200,7 +200,8 @@ static enum status read_enum(struct reader *reader, const struct field *field,
 static enum status read_bytes(struct reader *reader, const struct field *field,
                               const struct value *value, struct bytes *bytes)
 {
-    if (value->kind != VALUE_BYTES || value->length > field->size)
+    if (value->kind != VALUE_BYTES || value->length < (size_t)field->min ||
+        value->length > field->size)
         return reader_refuse(reader, field, FIELD_BYTES, value);
     bytes_set(bytes, value->bytes, value->length);
     return STATUS_OK;

@@ -1,6 +1,6 @@
-/* Private part of record_read: scalars and refusals. */
-#ifndef SONDE_WIRE_RECORD_READ_SCALAR_H
-#define SONDE_WIRE_RECORD_READ_SCALAR_H
+/* Private part of records: scalars and refusals, for record_read.c alone. */
+#ifndef SONDE_WIRE_RECORD_SCALAR_H
+#define SONDE_WIRE_RECORD_SCALAR_H
 
 #include "proto/wire/record_read.h"
 

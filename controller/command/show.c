@@ -1,0 +1,77 @@
+/* Owns `sonde show RUN`: fetches a run from a controller, archives it here and says what it says.
+ */
+#include <stdio.h>
+
+#include "controller/command/command.h"
+#include "controller/command/keep.h"
+#include "controller/command/remote.h"
+
+struct request {
+    struct remote_flags remote;
+    const char *output;
+    bool json;
+    const char *words[OPTION_OPERANDS_MAX];
+    size_t count;
+};
+
+static enum exit_code show(const struct request *request, const char *command)
+{
+    char path[ARCHIVE_PATH_SIZE] = "";
+    struct remote *remote = NULL;
+    struct fault fault = { "" };
+    struct run run;
+    enum exit_code code;
+    enum status status = archive_prepare(request->output, &fault);
+
+    if (status == STATUS_OK)
+        status = remote_open(&request->remote, &remote, &fault);
+    if (status == STATUS_OK)
+        status = remote_fetch_run(remote, request->words[0], &run, &fault);
+    remote_close(remote);
+    if (status != STATUS_OK) {
+        fprintf(stderr, "sonde %s: %s\n", command, fault.text);
+        return EXIT_FAILED;
+    }
+    code = keep_run(command, request->output, &run, path);
+    keep_print(&run, request->json, path, terminal_run);
+    run_done(&run);
+    return code;
+}
+
+enum exit_code command_show(int argc, char **argv)
+{
+    struct request request = { .output = "sonde-runs" };
+    const struct option table[] = {
+        REMOTE_OPTIONS(&request.remote),
+        { .name = "output",
+          .argument = "DIR",
+          .value = &request.output,
+          .help = "where archives go (default: ./sonde-runs)" },
+        { .name = "json", .flag = &request.json, .help = "print run.json and nothing else" },
+    };
+    struct options options = {
+        .command = "sonde show",
+        .usage = "RUN [flags]",
+        .about = "Fetches a run between two hosts from a controller as an archive, which `sonde\n"
+                 "report` reads, and prints its account. RUN is \"latest\", or the first letters\n"
+                 "(4 at least) of its id, as `sonde results` prints it.",
+        .table = table,
+        .count = sizeof table / sizeof table[0],
+        .operands = request.words,
+        .examples = "  sonde show latest\n  sonde show 019bd3a1 --output archives\n",
+    };
+
+    switch (options_parse(&options, argc, argv)) {
+    case OPTIONS_DONE:
+        return EXIT_MEASURED;
+    case OPTIONS_BAD:
+        return EXIT_USAGE;
+    case OPTIONS_GO:
+        break;
+    }
+    if (options.operand_count == 1)
+        return show(&request, argv[0]);
+    fprintf(stderr, "sonde show: exactly one RUN is needed: \"latest\" or the beginning of an id; "
+                    "try 'sonde results'\n");
+    return EXIT_USAGE;
+}

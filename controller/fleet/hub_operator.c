@@ -1,0 +1,271 @@
+/* Owns what an operator may ask for, and every reason to refuse it. */
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "controller/fleet/archive_of.h"
+#include "controller/fleet/hub_part.h"
+#include "proto/base/log.h"
+#include "proto/base/text.h"
+#include "proto/wire/record_json.h"
+#include "proto/wire/stamp.h"
+
+/* An end of a session waits for the other one, which may listen first, for less than this. */
+#define IDLE_MAX_S 20.0
+
+void hub_answer_error(struct hub *hub, const struct connection *operator_, int64_t request,
+                      const char *reason)
+{
+    struct message_error error;
+
+    message_init(&error, MESSAGE_ERROR);
+    error.request = request;
+    text_copy(error.reason, sizeof error.reason, reason);
+    hub_send(hub, operator_->peer, &error);
+}
+
+/* --- run ------------------------------------------------------------------------------------ */
+
+static enum status check_agent(const struct hub *hub, const char *flag, const char *name,
+                               struct fault *fault)
+{
+    const char *nearest;
+
+    if (fleet_peer(hub->fleet, name) != 0)
+        return STATUS_OK;
+    if (fleet_knows(hub->fleet, name))
+        return fault_set(fault, STATUS_NOT_FOUND, "%s: agent %s is not connected", flag, name);
+    nearest = fleet_nearest(hub->fleet, name);
+    if (nearest != NULL)
+        return fault_set(fault, STATUS_NOT_FOUND, "%s: no agent is called %s; did you mean %s?",
+                         flag, name, nearest);
+    return fault_set(fault, STATUS_NOT_FOUND, "%s: no agent is called %s; %zu are known", flag,
+                     name, fleet_count(hub->fleet));
+}
+
+/* Between hosts every datagram is authenticated, which takes more room. */
+static enum status check_plan(const struct plan *plan, struct fault *fault)
+{
+    const int64_t *payloads = plan->payloads.items;
+    enum status status = plan_check(plan, fault);
+
+    for (size_t i = 0; i < plan->payloads.count && status == STATUS_OK; i++) {
+        if (!stamp_size_ok(STAMP_AUTHENTICATED, (size_t)payloads[i]))
+            status = fault_set(fault, STATUS_RANGE,
+                               "payload: %" PRId64 " is not allowed between hosts: %d (a bare "
+                               "authenticated STAMP datagram), or from %d up",
+                               payloads[i], STAMP_AUTHENTICATED_SIZE,
+                               STAMP_AUTHENTICATED_SIZE + STAMP_TLV_HEADER_SIZE);
+    }
+    if (status == STATUS_OK && plan->idle_s > IDLE_MAX_S)
+        status =
+            fault_set(fault, STATUS_RANGE, "idle_s: %g is not allowed between hosts: at most %g",
+                      plan->idle_s, IDLE_MAX_S);
+    return status;
+}
+
+/* A zone is an interface of `from`: only that host can check it. */
+static bool is_address(const char *text, enum family family)
+{
+    unsigned char unused[sizeof(struct in6_addr)];
+    char address[ADDR_TEXT_SIZE];
+    size_t length = strcspn(text, "%");
+
+    if (text[length] == '%' && (family == FAMILY_IPV4 || text[length + 1] == '\0'))
+        return false;
+    text_copy(address, sizeof address, text);
+    address[length] = '\0';
+    return inet_pton(family == FAMILY_IPV4 ? AF_INET : AF_INET6, address, unused) == 1;
+}
+
+static enum status find_address(const struct hub *hub, const struct message_run *order,
+                                char out_address[ADDR_TEXT_SIZE], struct fault *fault)
+{
+    enum family family = order->plan.common.family;
+    const char *address = order->address;
+
+    if (address[0] == '\0')
+        address = fleet_address(hub->fleet, order->to, family);
+    if (address[0] == '\0')
+        return fault_set(fault, STATUS_NOT_FOUND,
+                         "family: agent %s has told of no %s address; give one with address",
+                         order->to, family_name(family));
+    if (!is_address(address, family))
+        return fault_set(fault, STATUS_INVALID,
+                         "address: \"%s\" is no %s address: allowed is a number without a port, "
+                         "with a zone where it is link-local",
+                         address, family_name(family));
+    /* Brackets and a port come around it. */
+    if (strlen(address) + sizeof "[]:65535" > ADDR_TEXT_SIZE)
+        return fault_set(fault, STATUS_TOO_LARGE, "address: it is too long");
+    text_copy(out_address, ADDR_TEXT_SIZE, address);
+    return STATUS_OK;
+}
+
+static enum status check_order(const struct hub *hub, const struct message_run *order,
+                               char out_address[ADDR_TEXT_SIZE], struct fault *fault)
+{
+    enum status status;
+
+    if (hub->stopping)
+        return fault_set(fault, STATUS_INTERRUPTED, "the controller is being stopped");
+    if (hub->run_count >= hub->rules.runs_max)
+        return fault_set(fault, STATUS_NO_RESOURCE,
+                         "limits.runs allows %zu runs at once, and as many wait or run",
+                         hub->rules.runs_max);
+    status = check_agent(hub, "from", order->from, fault);
+    if (status == STATUS_OK)
+        status = check_agent(hub, "to", order->to, fault);
+    if (status == STATUS_OK && strcmp(order->from, order->to) == 0)
+        status = fault_set(fault, STATUS_INVALID,
+                           "from and to are both %s: a run is between two agents; \"sonde "
+                           "loopback\" measures within one host",
+                           order->from);
+    if (status == STATUS_OK)
+        status = check_plan(&order->plan, fault);
+    if (status == STATUS_OK)
+        status = find_address(hub, order, out_address, fault);
+    return status;
+}
+
+static void take_run(struct hub *hub, const struct connection *operator_, struct message_run *order)
+{
+    struct message_accepted accepted;
+    char address[ADDR_TEXT_SIZE];
+    struct fault fault = { "" };
+    int64_t request = order->request;
+    const struct hub_run *run;
+    enum status status = check_order(hub, order, address, &fault);
+
+    /* Each host has one role, so each role has its own threads. */
+    order->plan.common.io_model = IO_MODEL_SPLIT;
+    if (status == STATUS_OK)
+        status = hub_add_run(hub, order, address, operator_, &fault);
+    if (status != STATUS_OK) {
+        hub_answer_error(hub, operator_, request,
+                         fault.text[0] != '\0' ? fault.text : status_text(status));
+        return;
+    }
+    run = hub->runs[hub->run_count - 1];
+    message_init(&accepted, MESSAGE_ACCEPTED);
+    accepted.request = request;
+    text_copy(accepted.run, sizeof accepted.run, run->entry.run);
+    accepted.cases = (int64_t)plan_case_count(&run->entry.plan);
+    text_copy(accepted.waits_for, sizeof accepted.waits_for, hub_waits_for(hub));
+    hub_send(hub, operator_->peer, &accepted);
+}
+
+/* The run's end is the answer, to whoever stops it too. */
+static void take_stop(struct hub *hub, const struct connection *operator_,
+                      const struct message_stop *stop)
+{
+    struct hub_run *run = hub_find_run(hub, stop->run);
+    struct fault fault = { "" };
+
+    if (run == NULL) {
+        (void)fault_set(&fault, STATUS_NOT_FOUND, "no run %s waits or runs", stop->run);
+        hub_answer_error(hub, operator_, stop->request, fault.text);
+        return;
+    }
+    if (run->watchers[0] != operator_->peer)
+        run->watchers[1] = operator_->peer;
+    (void)fault_set(&fault, STATUS_INTERRUPTED, "stopped by %s", operator_->name);
+    hub_stop_run(hub, run, fault.text);
+}
+
+/* --- what is stored ------------------------------------------------------------------------- */
+
+static void take_list_results(struct hub *hub, const struct connection *operator_,
+                              const struct message_list_results *query)
+{
+    struct message_results results;
+    struct fault fault = { "" };
+    enum status status;
+
+    message_init(&results, MESSAGE_RESULTS);
+    results.request = query->request;
+    status = store_cases(hub->store, query, &results, &fault);
+    if (status == STATUS_OK)
+        hub_send(hub, operator_->peer, &results);
+    else
+        hub_answer_error(hub, operator_, query->request,
+                         fault.text[0] != '\0' ? fault.text : status_text(status));
+    message_done(&results);
+}
+
+static enum status write_archive(struct hub *hub, const struct run_entry *entry,
+                                 struct buf *out_text, struct fault *fault)
+{
+    struct run run;
+    enum status status = archive_of_run(hub->store, entry, &run, fault);
+
+    if (status != STATUS_OK)
+        return status;
+    status = record_check(run_record_of(RUN_PAIR), &run, fault);
+    if (status == STATUS_OK) {
+        status = record_to_json(run_record_of(RUN_PAIR), &run, out_text);
+        if (status != STATUS_OK)
+            (void)fault_set(fault, status, "run %s is larger than an archive may be, %d bytes",
+                            entry->run, LIMIT_JSON_BYTES);
+    }
+    run_done(&run);
+    return status;
+}
+
+static void take_show(struct hub *hub, struct connection *operator_,
+                      const struct message_show *show)
+{
+    struct run_entry entry;
+    struct fault fault = { "" };
+    struct buf text;
+    enum status status;
+
+    if (!hub_may_answer(hub, operator_, show->request))
+        return;
+    buf_init(&text, LIMIT_JSON_BYTES);
+    status = store_run(hub->store, show->run, &entry, &fault);
+    if (status == STATUS_OK) {
+        status = write_archive(hub, &entry, &text, &fault);
+        record_done(&run_entry_record, &entry);
+    }
+    if (status == STATUS_OK)
+        hub_answer_archive(hub, operator_, show->request, &text);
+    else
+        hub_answer_error(hub, operator_, show->request,
+                         fault.text[0] != '\0' ? fault.text : status_text(status));
+    buf_done(&text);
+}
+
+/* --- frames --------------------------------------------------------------------------------- */
+
+static void take(struct hub *hub, struct connection *operator_, union message *message)
+{
+    if (message->type == MESSAGE_LIST_AGENTS)
+        hub_answer_agents(hub, operator_, message->list_agents.request);
+    else if (message->type == MESSAGE_RUN)
+        take_run(hub, operator_, &message->run);
+    else if (message->type == MESSAGE_STOP)
+        take_stop(hub, operator_, &message->stop);
+    else if (message->type == MESSAGE_LIST_RESULTS)
+        take_list_results(hub, operator_, &message->list_results);
+    else if (message->type == MESSAGE_SHOW)
+        take_show(hub, operator_, &message->show);
+}
+
+void hub_operator_frame(struct hub *hub, struct connection *operator_, const void *bytes,
+                        size_t length)
+{
+    static const struct message_way way = { ROLE_OPERATOR, ROLE_CONTROLLER };
+    struct fault fault = { "" };
+    union message message;
+
+    if (message_get(bytes, length, way, &message, &fault) != STATUS_OK) {
+        log_line(LOG_LEVEL_WARNING, "operator %s (%s): refused: %s", operator_->name,
+                 operator_->address, fault.text);
+        hub->port.close(hub->port.context, operator_->peer, fault.text);
+        return;
+    }
+    take(hub, operator_, &message);
+    message_done(&message);
+}

@@ -1,0 +1,356 @@
+/* Owns the states of one run between two hosts and what each event does in each of them. Knows no
+ * connection, no store and no clock: the port is its world. */
+#include "controller/fleet/measure.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/fleet/measure_part.h"
+#include "proto/base/memory.h"
+#include "proto/base/text.h"
+
+const char *const measure_state_names[] = { "open_echo", "open_sender", "begin_echo", "send",
+                                            "end_echo",  "close",       "results",    "over" };
+
+struct measure *measure_new(const struct measure_order *order, const struct measure_port *port,
+                            struct mono now, struct wall wall)
+{
+    struct measure *measure = memory_new(1, sizeof *measure);
+
+    text_copy(measure->run, sizeof measure->run, order->run);
+    text_copy(measure->address, sizeof measure->address, order->address);
+    plan_copy(order->plan, &measure->plan);
+    measure->count = (int64_t)plan_case_count(order->plan);
+    measure->port = *port;
+    measure->wall_ahead_ns = wall.ns - now.ns;
+    measure->outcome = RUN_COMPLETE;
+    return measure;
+}
+
+void measure_free(struct measure *measure)
+{
+    if (measure == NULL)
+        return;
+    record_done(&plan_record, &measure->plan);
+    free(measure);
+}
+
+enum measure_state measure_state(const struct measure *measure)
+{
+    return measure->state;
+}
+
+const char *measure_run(const struct measure *measure)
+{
+    return measure->run;
+}
+
+const char *measure_session(const struct measure *measure)
+{
+    bool between = measure->state == MEASURE_RESULTS || measure->state == MEASURE_OVER;
+
+    return between ? "" : measure->session;
+}
+
+struct mono measure_deadline(const struct measure *measure)
+{
+    return measure->deadline;
+}
+
+/* --- the end of a case ---------------------------------------------------------------------- */
+
+static void over(struct measure *measure, struct mono now)
+{
+    struct mono never = { INT64_MAX };
+
+    measure_enter(measure, MEASURE_OVER, 0, now);
+    measure->deadline = never;
+    measure->port.over(measure->port.context, measure->outcome, measure->reason);
+}
+
+static void next_case(struct measure *measure, struct mono now)
+{
+    if (measure->ending || measure->index + 1 >= measure->count) {
+        over(measure, now);
+        return;
+    }
+    measure->index++;
+    measure_open(measure, now);
+}
+
+/* Both ends have closed, or will never say so. */
+static void closed(struct measure *measure, struct mono now)
+{
+    if (measure->ending || measure->failed || measure->joined)
+        next_case(measure, now);
+    else
+        measure_enter(measure, MEASURE_RESULTS, MEASURE_RESULT_NS, now);
+}
+
+static bool all_closed(const struct measure *measure)
+{
+    for (size_t i = 0; i < END_COUNT; i++) {
+        if (measure->asked[i] && !measure->closed[i])
+            return false;
+    }
+    return true;
+}
+
+/* Tells both ends, and waits for their word. */
+static void close_case(struct measure *measure, const char *reason, struct mono now)
+{
+    measure_close(measure, reason, now);
+    if (all_closed(measure))
+        closed(measure, now);
+}
+
+/* The first reason that a case has is its reason. */
+static void note_failure(struct measure *measure, const char *reason)
+{
+    if (measure->failed)
+        return;
+    measure->failed = true;
+    measure->port.failed(measure->port.context, measure->index, reason);
+}
+
+/* After this case there is no other. */
+static void note_end(struct measure *measure, enum run_outcome outcome, const char *reason)
+{
+    if (measure->ending)
+        return;
+    measure->ending = true;
+    measure->outcome = outcome;
+    text_copy(measure->reason, sizeof measure->reason, reason);
+}
+
+static void fail(struct measure *measure, const char *reason, struct mono now)
+{
+    note_failure(measure, reason);
+    close_case(measure, reason, now);
+}
+
+static void phase_over(struct measure *measure, struct mono now)
+{
+    if (measure->phase == PHASE_WARMUP)
+        measure_begin_echo(measure, PHASE_MEASURE, now);
+    else
+        close_case(measure, "", now);
+}
+
+void measure_start(struct measure *measure, struct mono now)
+{
+    assert(measure->session[0] == '\0');
+    measure_open(measure, now);
+}
+
+/* --- messages ------------------------------------------------------------------------------- */
+
+static const char *const end_words[] = { "the sender's end", "the echo's end" };
+
+/* Where a message that an agent sends about a session has the session; 0: it has none. */
+static const size_t session_at[MESSAGE_COUNT] = {
+    [MESSAGE_OPENED] = offsetof(struct message_opened, session),
+    [MESSAGE_REFUSED] = offsetof(struct message_refused, session),
+    [MESSAGE_BEGUN] = offsetof(struct message_begun, session),
+    [MESSAGE_PROGRESS] = offsetof(struct message_progress, session),
+    [MESSAGE_ENDED] = offsetof(struct message_ended, session),
+    [MESSAGE_CLOSED] = offsetof(struct message_closed, session),
+    [MESSAGE_FAILED] = offsetof(struct message_failed, session),
+};
+
+static bool is_ours(const struct measure *measure, const union message *message)
+{
+    size_t at = session_at[message->type];
+
+    return at != 0 && strcmp((const char *)message + at, measure->session) == 0;
+}
+
+/* This end has nothing of the session any more, and says so by itself. */
+static void take_gone(struct measure *measure, enum end_role role, const union message *message,
+                      struct mono now)
+{
+    bool refused = message->type == MESSAGE_REFUSED;
+    struct fault why = { "" };
+
+    measure->closed[role] = true;
+    if (message->type == MESSAGE_CLOSED)
+        (void)fault_set(&why, STATUS_INTERRUPTED, "%s closed before it was told to",
+                        end_words[role]);
+    else
+        (void)fault_set(&why, STATUS_DENIED, "%s %s: %s", end_words[role],
+                        refused ? "refused" : "failed",
+                        refused ? message->refused.reason : message->failed.reason);
+    if (refused)
+        note_end(measure, RUN_FAILED, why.text);
+    fail(measure, why.text, now);
+}
+
+static void take_closing(struct measure *measure, enum end_role role, const union message *message,
+                         struct mono now)
+{
+    struct fault why = { "" };
+
+    measure->closed[role] = true;
+    if (message->type == MESSAGE_FAILED && !measure->failed && !measure->ending) {
+        (void)fault_set(&why, STATUS_IO, "%s failed: %s", end_words[role], message->failed.reason);
+        note_failure(measure, why.text);
+    }
+    if (all_closed(measure))
+        closed(measure, now);
+}
+
+static void take_progress(struct measure *measure, const struct message_progress *progress)
+{
+    if (progress->phase != measure->phase)
+        return;
+    measure->elapsed_s = progress->elapsed_s;
+    measure->sent = progress->sent;
+    measure->received = progress->received;
+    measure_tell(measure);
+}
+
+/* What each state waits for; everything else that belongs to the session changes nothing. */
+static void take_awaited(struct measure *measure, enum end_role role, const union message *message,
+                         struct mono now)
+{
+    enum message_type type = message->type;
+    bool sender = role == END_SENDER;
+
+    switch (measure->state) {
+    case MEASURE_OPEN_ECHO:
+        if (!sender && type == MESSAGE_OPENED)
+            measure_open_sender(measure, message->opened.port, now);
+        break;
+    case MEASURE_OPEN_SENDER:
+        if (sender && type == MESSAGE_OPENED)
+            measure_begin_echo(measure, measure->phase, now);
+        break;
+    case MEASURE_BEGIN_ECHO:
+        if (!sender && type == MESSAGE_BEGUN && message->begun.phase == measure->phase)
+            measure_send(measure, now);
+        break;
+    case MEASURE_SEND:
+        if (sender && type == MESSAGE_ENDED && message->ended.phase == measure->phase)
+            measure_end_echo(measure, now);
+        else if (sender && type == MESSAGE_PROGRESS)
+            take_progress(measure, &message->progress);
+        break;
+    case MEASURE_END_ECHO:
+        if (!sender && type == MESSAGE_ENDED && message->ended.phase == measure->phase)
+            phase_over(measure, now);
+        break;
+    case MEASURE_CLOSE:
+    case MEASURE_RESULTS:
+    case MEASURE_OVER:
+    case MEASURE_STATE_COUNT:
+        break;
+    }
+}
+
+void measure_message(struct measure *measure, enum end_role role, const union message *message,
+                     struct mono now)
+{
+    bool gone = message->type == MESSAGE_REFUSED || message->type == MESSAGE_FAILED ||
+                message->type == MESSAGE_CLOSED;
+
+    if (!is_ours(measure, message) || !measure->asked[role] || measure->closed[role])
+        return;
+    if (!gone)
+        take_awaited(measure, role, message, now);
+    else if (measure->state == MEASURE_CLOSE)
+        take_closing(measure, role, message, now);
+    else if (measure->state < MEASURE_CLOSE)
+        take_gone(measure, role, message, now);
+}
+
+/* --- other events --------------------------------------------------------------------------- */
+
+void measure_away(struct measure *measure, enum end_role role, const char *reason, struct mono now)
+{
+    struct fault why = { "" };
+
+    switch (measure->state) {
+    case MEASURE_OPEN_ECHO:
+    case MEASURE_OPEN_SENDER:
+    case MEASURE_BEGIN_ECHO:
+    case MEASURE_SEND:
+    case MEASURE_END_ECHO:
+        measure->closed[role] = true;
+        (void)fault_set(&why, STATUS_NOT_FOUND, "%s is away: %s", end_words[role], reason);
+        note_end(measure, RUN_FAILED, why.text);
+        fail(measure, why.text, now);
+        break;
+    case MEASURE_CLOSE:
+        /* Its session is closed by that; its report comes once it is back. */
+        measure->closed[role] = true;
+        if (all_closed(measure))
+            closed(measure, now);
+        break;
+    case MEASURE_RESULTS:
+    case MEASURE_OVER:
+    case MEASURE_STATE_COUNT:
+        break;
+    }
+}
+
+void measure_joined(struct measure *measure, int64_t index, struct mono now)
+{
+    if (index != measure->index || measure->state == MEASURE_OVER)
+        return;
+    measure->joined = true;
+    if (measure->state == MEASURE_RESULTS)
+        next_case(measure, now);
+}
+
+void measure_stop(struct measure *measure, const char *reason, struct mono now)
+{
+    if (measure->state == MEASURE_OVER)
+        return;
+    note_end(measure, RUN_STOPPED, reason);
+    if (measure->state == MEASURE_RESULTS)
+        over(measure, now);
+    else if (measure->state != MEASURE_CLOSE)
+        close_case(measure, reason, now);
+}
+
+static const char *late_end(const struct measure *measure)
+{
+    bool sender = measure->asked[END_SENDER] && !measure->closed[END_SENDER];
+    bool echo = measure->asked[END_ECHO] && !measure->closed[END_ECHO];
+
+    return sender && echo ? "both ends" : end_words[sender ? END_SENDER : END_ECHO];
+}
+
+void measure_tick(struct measure *measure, struct mono now)
+{
+    static const char *const awaited[] = {
+        [MEASURE_OPEN_ECHO] = "no answer of the echo's end to open",
+        [MEASURE_OPEN_SENDER] = "the sender's end did not come to an agreement with the echo role",
+        [MEASURE_BEGIN_ECHO] = "no answer of the echo's end to begin",
+        [MEASURE_SEND] = "the sender's end did not end its phase",
+        [MEASURE_END_ECHO] = "no answer of the echo's end to end",
+        [MEASURE_RESULTS] = "the reports of both ends have not come",
+    };
+    char patience[TEXT_QUANTITY_SIZE];
+    struct fault why = { "" };
+
+    if (measure->state == MEASURE_OVER || mono_between(measure->deadline, now) < 0)
+        return;
+    text_duration(measure->patience_ns, patience);
+    if (measure->state == MEASURE_CLOSE) {
+        (void)fault_set(&why, STATUS_AGAIN, "%s did not close within %s", late_end(measure),
+                        patience);
+        if (!measure->ending)
+            note_failure(measure, why.text);
+        closed(measure, now);
+        return;
+    }
+    (void)fault_set(&why, STATUS_AGAIN, "%s within %s", awaited[measure->state], patience);
+    if (measure->state != MEASURE_RESULTS) {
+        fail(measure, why.text, now);
+        return;
+    }
+    note_failure(measure, why.text);
+    next_case(measure, now);
+}

@@ -1,0 +1,116 @@
+/* Owns how a host's facts and counters, as the first and the last report of a run have them, become
+ * the host of an archive. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/fleet/verdict.h"
+
+static void copy_map(const struct list *map, struct list *out_map)
+{
+    const struct map_item *items = map->items;
+
+    for (size_t i = 0; i < map->count; i++)
+        *(struct map_item *)list_append_sized(out_map, sizeof *items) = items[i];
+}
+
+static bool same_limits(const struct list *a, const struct list *b)
+{
+    const struct map_item *items = a->items;
+
+    if (a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++) {
+        const struct map_item *other = map_find(b, items[i].key);
+
+        if (other == NULL || other->number != items[i].number)
+            return false;
+    }
+    return true;
+}
+
+static bool names_counter(const struct list *names, const char *counter)
+{
+    char *const *words = names->items;
+
+    for (size_t i = 0; i < names->count; i++) {
+        if (strcmp(words[i], counter) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void add_reset(struct list *reset, const char *counter)
+{
+    char *copy = strdup(counter);
+
+    if (copy == NULL)
+        abort();
+    *(char **)list_append_sized(reset, sizeof copy) = copy;
+}
+
+/* Why it is unknown: as the first report says, else the last. */
+static void explain(const struct host_counters *first, const struct host_counters *last,
+                    const char *counter, struct list *out_unavailable)
+{
+    const struct map_item *reason = map_find(&first->unavailable, counter);
+
+    if (reason == NULL)
+        reason = map_find(&last->unavailable, counter);
+    map_add_text(out_unavailable, counter,
+                 reason == NULL || reason->text[0] == '\0' ? "the host's reports do not say why"
+                                                           : reason->text);
+}
+
+/* A source of 32 bits may wrap; only its host knows which are, so a single report's word is taken
+ * where it can be true (proto/wire/counters.h). */
+static bool is_wrap(int64_t before, int64_t after, int64_t delta)
+{
+    const int64_t span = INT64_C(1) << 32;
+
+    return before < span && after < before && delta == after - before + span && delta < span / 2;
+}
+
+/* One counter from the beginning of the first case to the end of the last; over several reports,
+ * what went backwards was reset. */
+static void span_counter(const struct report *first, const struct report *last, size_t i,
+                         struct host_counters *out)
+{
+    const struct host_counters *from = &first->host.counters;
+    const struct host_counters *to = &last->host.counters;
+    int64_t before = from->before.value[i], after = to->after.value[i];
+    bool known = before != NONE_INT && after != NONE_INT;
+
+    out->before.value[i] = before;
+    out->after.value[i] = after;
+    if (before == NONE_INT && after == NONE_INT)
+        explain(from, to, counter_names[i], &out->unavailable);
+    if (!known)
+        return;
+    if (!names_counter(&from->reset, counter_names[i]) &&
+        !names_counter(&to->reset, counter_names[i])) {
+        if (after >= before)
+            out->delta.value[i] = after - before;
+        else if (first == last && is_wrap(before, after, from->delta.value[i]))
+            out->delta.value[i] = from->delta.value[i];
+    }
+    if (out->delta.value[i] == NONE_INT)
+        add_reset(&out->reset, counter_names[i]);
+}
+
+void verdict_host(const struct report *first, const struct report *last, struct host *out_host)
+{
+    const struct host *from = &first->host, *to = &last->host;
+
+    *out_host = *from;
+    out_host->role = first->role == END_SENDER ? HOST_SENDER : HOST_ECHO;
+    out_host->libraries = (struct list){ 0 };
+    out_host->limits = (struct list){ 0 };
+    record_init(&host_counters_record, &out_host->counters);
+    copy_map(&from->libraries, &out_host->libraries);
+    copy_map(&from->limits, &out_host->limits);
+    out_host->limits_unchanged =
+        from->limits_unchanged && to->limits_unchanged && same_limits(&from->limits, &to->limits);
+    out_host->counters.idle = from->counters.idle;
+    for (size_t i = 0; i < COUNTER_COUNT; i++)
+        span_counter(first, last, i, &out_host->counters);
+}

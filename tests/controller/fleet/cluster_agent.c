@@ -1,0 +1,325 @@
+/* Owns a simulated agent: the real sessions on tasks that count as told and a spool in memory that
+ * survives a kill. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "proto/base/text.h"
+#include "proto/wire/record_msgpack.h"
+#include "tests/controller/fleet/cluster.h"
+#include "tests/controller/fleet/make_report.h"
+
+/* --- tasks ---------------------------------------------------------------------------------- */
+
+static struct message_open *find_task(struct cluster_agent *agent, const char *session)
+{
+    struct message_open *tasks = agent->tasks.items;
+
+    for (size_t i = 0; i < agent->tasks.count; i++) {
+        if (strcmp(tasks[i].session, session) == 0)
+            return &tasks[i];
+    }
+    return NULL;
+}
+
+/* What a task will say after a while. */
+static void later(struct cluster_agent *agent, const char *session, const void *message,
+                  int64_t delay_ns)
+{
+    struct event *event;
+
+    if (agent->mute)
+        return;
+    event = cluster_event(agent->cluster, EVENT_TASK, agent->number, delay_ns);
+    text_copy(event->session, sizeof event->session, session);
+    assert_int_equal(STATUS_OK, message_put(message, &event->bytes));
+}
+
+static enum status port_start(void *context, const struct message_open *open, struct fault *fault)
+{
+    struct cluster_agent *agent = context;
+    struct message_opened opened;
+
+    if (agent->refuse[0] != '\0')
+        return fault_set(fault, STATUS_NO_RESOURCE, "%s", agent->refuse);
+    *(struct message_open *)list_append_sized(&agent->tasks, sizeof *open) = *open;
+    message_init(&opened, MESSAGE_OPENED);
+    text_copy(opened.session, sizeof opened.session, open->session);
+    opened.port = open->role == END_ECHO ? 7900 : 0;
+    later(agent, open->session, &opened, (int64_t)(open->idle_s * (double)NS_PER_S) + NS_PER_MS);
+    return STATUS_OK;
+}
+
+static void say_phase(struct cluster_agent *agent, const char *session, enum message_type type,
+                      enum phase_kind phase, int64_t delay_ns)
+{
+    union message message;
+
+    message_init(&message, type);
+    text_copy(message.begun.session, sizeof message.begun.session, session);
+    if (type == MESSAGE_PROGRESS) {
+        message.progress.phase = phase;
+        message.progress.sent = message.progress.received = 50;
+    } else {
+        message.begun.phase = phase;
+    }
+    later(agent, session, &message, delay_ns);
+}
+
+static void say_report(struct cluster_agent *agent, const struct message_open *task,
+                       const char *error)
+{
+    struct made_phase made = made_clean(100);
+    struct message_result result;
+    struct message_closed closed;
+    struct report report;
+    struct buf body;
+
+    make_report(task->role, &task->params, &made, &report);
+    text_copy(report.run, sizeof report.run, task->run);
+    text_copy(report.session, sizeof report.session, task->session);
+    text_copy(report.error, sizeof report.error, error);
+    report.index = task->index;
+    temp_id((uint64_t)++agent->cluster->results_made, report.id);
+    buf_init(&body, LIMIT_RESULT_BYTES);
+    assert_int_equal(STATUS_OK, record_to_msgpack(&report_record, &report, &body));
+    message_init(&result, MESSAGE_RESULT);
+    text_copy(result.id, sizeof result.id, report.id);
+    text_copy(result.kind, sizeof result.kind, "report");
+    bytes_set(&result.body, body.data, body.length);
+    later(agent, task->session, &result, NS_PER_MS);
+    message_init(&closed, MESSAGE_CLOSED);
+    text_copy(closed.session, sizeof closed.session, task->session);
+    text_copy(closed.result, sizeof closed.result, report.id);
+    later(agent, task->session, &closed, NS_PER_MS);
+    message_done(&result);
+    record_done(&report_record, &report);
+    buf_done(&body);
+}
+
+static void port_tell(void *context, const char *session, const void *bytes)
+{
+    struct cluster_agent *agent = context;
+    const struct message_open *task = find_task(agent, session);
+    const union message *message = bytes;
+    bool warmup = message->begin.phase == PHASE_WARMUP;
+    double seconds;
+
+    assert_non_null(task);
+    seconds = warmup ? task->params.common.warmup_s : task->params.common.seconds;
+    if (message->type == MESSAGE_CLOSE) {
+        say_report(agent, task, message->close.reason);
+    } else if (message->type == MESSAGE_END) {
+        say_phase(agent, session, MESSAGE_ENDED, message->end.phase, NS_PER_MS);
+    } else if (task->role == END_ECHO) {
+        say_phase(agent, session, MESSAGE_BEGUN, message->begin.phase, NS_PER_MS);
+    } else {
+        int64_t ns = (int64_t)(seconds * (double)NS_PER_S);
+
+        say_phase(agent, session, MESSAGE_PROGRESS, message->begin.phase, ns / 2);
+        say_phase(agent, session, MESSAGE_ENDED, message->begin.phase, ns + NS_PER_S);
+    }
+}
+
+static void port_join(void *context, const char *session)
+{
+    struct cluster_agent *agent = context;
+    struct message_open *tasks = agent->tasks.items, *task = find_task(agent, session);
+
+    assert_non_null(task);
+    *task = tasks[--agent->tasks.count];
+}
+
+void agent_task_event(struct cluster_agent *agent, const struct event *event)
+{
+    union message message;
+    struct fault fault;
+
+    /* Of an earlier life, or of a task that is over. */
+    if (agent->dead || find_task(agent, event->session) == NULL)
+        return;
+    assert_int_equal(STATUS_OK, message_get(event->bytes.data, event->bytes.length,
+                                            (struct message_way){ ROLE_AGENT, ROLE_CONTROLLER },
+                                            &message, &fault));
+    sessions_task(agent->sessions, event->session, &message, agent->cluster->now);
+    message_done(&message);
+}
+
+/* --- the spool ------------------------------------------------------------------------------ */
+
+static enum status port_put(void *context, const struct message_result *result, struct fault *fault)
+{
+    struct cluster_agent *agent = context;
+    struct spooled *spooled = list_append_sized(&agent->spool, sizeof *spooled);
+
+    (void)fault;
+    text_copy(spooled->id, sizeof spooled->id, result->id);
+    text_copy(spooled->kind, sizeof spooled->kind, result->kind);
+    bytes_set(&spooled->body, result->body.data, result->body.length);
+    return STATUS_OK;
+}
+
+static enum status port_next(void *context, int64_t after, struct message_result *out_result,
+                             int64_t *out_place)
+{
+    struct cluster_agent *agent = context;
+    const struct spooled *spooled = agent->spool.items;
+
+    for (size_t i = (size_t)after; i < agent->spool.count; i++) {
+        if (spooled[i].forgotten)
+            continue;
+        text_copy(out_result->id, sizeof out_result->id, spooled[i].id);
+        text_copy(out_result->kind, sizeof out_result->kind, spooled[i].kind);
+        bytes_set(&out_result->body, spooled[i].body.data, spooled[i].body.length);
+        *out_place = (int64_t)i + 1;
+        return STATUS_OK;
+    }
+    return STATUS_NOT_FOUND;
+}
+
+static void port_forget(void *context, const struct list *ids)
+{
+    struct cluster_agent *agent = context;
+    struct spooled *spooled = agent->spool.items;
+    char *const *words = ids->items;
+
+    for (size_t i = 0; i < ids->count; i++) {
+        size_t k = 0;
+
+        while (k < agent->spool.count && strcmp(spooled[k].id, words[i]) != 0)
+            k++;
+        /* Nothing is acknowledged that was not sent, or that is not durable. */
+        assert_true(k < agent->spool.count);
+        spooled[k].forgotten = true;
+    }
+}
+
+size_t cluster_spooled(const struct cluster *cluster, size_t agent)
+{
+    const struct list *spool = &cluster->agents[agent].spool;
+    const struct spooled *spooled = spool->items;
+    size_t count = 0;
+
+    for (size_t i = 0; i < spool->count; i++)
+        count += !spooled[i].forgotten;
+    return count;
+}
+
+void cluster_put(struct cluster *cluster, size_t agent, const struct message_result *result)
+{
+    struct fault fault;
+
+    assert_int_equal(STATUS_OK, port_put(&cluster->agents[agent], result, &fault));
+}
+
+void cluster_result(struct cluster *cluster, size_t agent, const char *kind, size_t length)
+{
+    struct message_result result;
+    uint8_t *body = calloc(1, length);
+
+    assert_non_null(body);
+    message_init(&result, MESSAGE_RESULT);
+    temp_id((uint64_t)++cluster->results_made, result.id);
+    text_copy(result.kind, sizeof result.kind, kind);
+    for (size_t i = 0; i < length; i++)
+        body[i] = (uint8_t)(i * 7 + length);
+    bytes_set(&result.body, body, length);
+    cluster_put(cluster, agent, &result);
+    message_done(&result);
+    free(body);
+}
+
+void cluster_resend(struct cluster *cluster, size_t agent)
+{
+    const struct cluster_agent *from = &cluster->agents[agent];
+
+    if (from->peer != 0)
+        sessions_connected(from->sessions, cluster->now);
+}
+
+/* --- its life ------------------------------------------------------------------------------- */
+
+static enum status port_send(void *context, const void *message)
+{
+    struct cluster_agent *agent = context;
+
+    if (agent->peer == 0)
+        return STATUS_NOT_FOUND;
+    return cluster_to_hub(agent->cluster, agent->peer, message) ? STATUS_OK : STATUS_NOT_FOUND;
+}
+
+void agent_new_life(struct cluster_agent *agent)
+{
+    const struct sessions_port port = { .context = agent,
+                                        .send = port_send,
+                                        .start = port_start,
+                                        .tell = port_tell,
+                                        .join = port_join,
+                                        .spool_put = port_put,
+                                        .spool_next = port_next,
+                                        .spool_forget = port_forget };
+
+    snprintf(agent->instance, sizeof agent->instance, "instance-%u",
+             cluster_random(agent->cluster));
+    agent->dead = false;
+    agent->sessions = sessions_new(agent->cluster->admission, &port);
+}
+
+/* Its tasks end without a word. */
+void agent_end_life(struct cluster_agent *agent)
+{
+    agent->peer = 0;
+    agent->dead = true;
+    while (agent->tasks.count > 0) {
+        const struct message_open *task = agent->tasks.items;
+        union message closed;
+
+        message_init(&closed, MESSAGE_CLOSED);
+        text_copy(closed.closed.session, sizeof closed.closed.session, task->session);
+        sessions_task(agent->sessions, closed.closed.session, &closed, agent->cluster->now);
+    }
+    sessions_free(agent->sessions);
+    agent->sessions = NULL;
+}
+
+void agent_free(struct cluster_agent *agent)
+{
+    struct spooled *spooled = agent->spool.items;
+
+    if (!agent->dead)
+        agent_end_life(agent);
+    for (size_t i = 0; i < agent->spool.count; i++)
+        bytes_done(&spooled[i].body);
+    free(agent->spool.items);
+    free(agent->tasks.items);
+}
+
+void agent_hello(struct cluster_agent *agent)
+{
+    struct message_hello hello;
+    char *address = strdup("10.9.0.1");
+
+    assert_non_null(address);
+    address[7] = (char)('1' + agent->number);
+    message_init(&hello, MESSAGE_HELLO);
+    hello.protocol = PROTOCOL_VERSION;
+    text_copy(hello.version, sizeof hello.version, "0.1.0");
+    text_copy(hello.instance, sizeof hello.instance, agent->instance);
+    text_copy(hello.os, sizeof hello.os, "Linux");
+    *(char **)list_append_sized(&hello.addresses, sizeof address) = address;
+    cluster_to_hub(agent->cluster, agent->peer, &hello);
+    message_done(&hello);
+}
+
+void agent_message(struct cluster_agent *agent, const union message *message)
+{
+    if (message->type == MESSAGE_WELCOME)
+        sessions_connected(agent->sessions, agent->cluster->now);
+    else
+        sessions_control(agent->sessions, message, agent->cluster->now);
+}
