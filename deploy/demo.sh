@@ -1,7 +1,7 @@
 #!/bin/sh
 # A controller and three agents on this machine with fresh certificates in a temporary folder, and
-# one measurement between two of them. Everything ends, and is removed, with this program: by Ctrl-C,
-# or at once with --once. Called by ./run demo. Usage: demo.sh FOLDER-OF-PROGRAMS [--once]
+# one measurement between two of them. Everything ends, and is removed, with this program: by
+# Ctrl-C, or at once with --once. Called by ./run demo. Usage: demo.sh FOLDER-OF-PROGRAMS [--once]
 set -eu
 
 programs=$1

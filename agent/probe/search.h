@@ -30,8 +30,8 @@
  * When a size is lost. Never by a count alone: n tries in a row must be lost while, of m small
  * datagrams sent in between, only k were lost, such that for a size which suffers the loss of small
  * datagrams, whatever it is, this has a chance below SEARCH_CHANCE (Fisher's exact test, which for
- * n of n lost is the product over i = 1..n of (k + i) / (m + i)): 10 tries and 10 small ones
- * without loss, about 15 and 20 at a loss of 36 %. SEARCH_CHANCE is a tenth of the 1 in 10,000
+ * n of n lost is the product over i = 1..n of (k + i) / (m + i)): 12 tries and 12 small ones
+ * without loss, about 20 and 20 at a loss of 36 %. SEARCH_CHANCE is a hundredth of the 1 in 10,000
  * that is promised, because the rule is asked after each round. What EMSGSIZE refuses three
  * times in a row is lost at once (once may be the late error of an earlier datagram).
  *
@@ -41,9 +41,9 @@
  * srtt + 4 rttvar, 2 x the largest recent RTT), at most SEARCH_TIMER_MAX_NS.
  *
  * Bounds. A search sends at most `budget` datagrams, in rounds of at most SEARCH_ROUND_MAX;
- * a machine has a fixed size (about 20 KiB) and at most SEARCH_ROUND_MAX * (SEARCH_HURRIES + 1)
- * datagrams outstanding. Rounds that nobody answers are spaced by up to SEARCH_SILENCE_NS. A path
- * that stops answering ends the search after SEARCH_DEAD_TRIES small datagrams,
+ * a machine has a fixed size (about 16 KiB) and at most 512 datagrams outstanding (SEARCH_ROUND_MAX
+ * unless hints cut rounds short). Rounds that nobody answers are spaced by up to SEARCH_SILENCE_NS.
+ * A path that stops answering ends the search after SEARCH_DEAD_TRIES small datagrams,
  * SEARCH_DEAD_ROUNDS rounds and SEARCH_DEAD_NS without any.
  */
 #ifndef SONDE_PROBE_SEARCH_H
@@ -56,7 +56,7 @@
 #include "proto/base/addr.h"
 #include "proto/base/clock.h"
 
-#define SEARCH_CHANCE       1e-5
+#define SEARCH_CHANCE       1e-6
 #define SEARCH_TIMER_MIN_NS (30 * NS_PER_MS)
 #define SEARCH_TIMER_MAX_NS (10 * NS_PER_S)
 #define SEARCH_HELLO_NS     (250 * NS_PER_MS) /* between hellos that nobody answers */
@@ -87,7 +87,8 @@ struct search_config {
     int64_t budget;              /* datagrams of one search */
     int64_t pace;                /* bytes per second that are never exceeded */
     uint64_t seed;               /* of the order in a round, and of waits */
-    bool watch;                  /* go on when the answer is known */
+    bool watch;                  /* go on when the answer is known; what ends without one begins
+                                  * anew after check_ns */
     int64_t check_ns;            /* watching: how often the answer is asked again */
     int64_t raise_ns;            /* watching: how often larger sizes are tried (RFC 8899: 600 s) */
 };

@@ -56,6 +56,9 @@ enum status search_check(const struct search_config *config, struct fault *fault
             return fault_set(fault, STATUS_RANGE, "%s must not be %lld: %lld to %lld are allowed",
                              all[i].what, (long long)all[i].value, (long long)all[i].least,
                              (long long)all[i].most);
+    if (config->control >= config->gap_first && config->control <= config->gap_last)
+        return fault_set(fault, STATUS_RANGE, "no datagram has the small size %lld",
+                         (long long)config->control);
     if (config->gap_last > 0 && config->floor >= config->gap_first &&
         config->ceiling <= config->gap_last)
         return fault_set(fault, STATUS_RANGE, "no datagram has a size from %lld to %lld",

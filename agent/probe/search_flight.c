@@ -8,6 +8,11 @@ static struct search_slot *slot_of(struct search_flight *flight, uint32_t id)
     return &flight->slots[id & (SEARCH_FLIGHT_SLOTS - 1)];
 }
 
+bool search_flight_full(const struct search_flight *flight)
+{
+    return flight->slots[flight->next & (SEARCH_FLIGHT_SLOTS - 1)].fate == SEARCH_FATE_OUT;
+}
+
 uint32_t search_flight_send(struct search_flight *flight, int32_t rank, struct mono now)
 {
     uint32_t id = flight->next++;

@@ -7,7 +7,7 @@
 
 #include "proto/base/clock.h"
 
-enum { SEARCH_FLIGHT_SLOTS = 512 }; /* a power of two, above all that can be outstanding */
+enum { SEARCH_FLIGHT_SLOTS = 512 }; /* a power of two, well above what one search has out */
 
 enum search_fate {
     SEARCH_FATE_NONE,
@@ -30,7 +30,10 @@ struct search_flight {
     struct search_slot slots[SEARCH_FLIGHT_SLOTS];
 };
 
-/* One goes out; returns its id. */
+/* No room: the slot of the next id is out. */
+bool search_flight_full(const struct search_flight *flight);
+
+/* One goes out; returns its id. There is room (asserted). */
 uint32_t search_flight_send(struct search_flight *flight, int32_t rank, struct mono now);
 
 /* The datagram of an id; NULL: never sent, or too long ago. */

@@ -34,7 +34,7 @@ struct search {
 
     int32_t hellos;
     struct mono next_hello;
-    int64_t controls_lost_in_row;
+    int64_t controls_lost_in_row; /* and refused ones */
     struct mono last_heard;
 
     struct mono next_check, next_raise;

@@ -1,6 +1,8 @@
 /* Owns the choice of sizes for a round. Must not know times or how asking went. */
 #include "agent/probe/search_plan.h"
 
+#include "agent/probe/lots.h"
+
 enum { CONFIRM_TRIES = 5, MORE_SUSPECTS = 2, SUSPECT_TRIES = 2, ROUND_CONTROLS = 3 };
 
 /* MTUs that people have (RFC 1191 table 7-1, tunnels, jumbo frames, loopback), the likeliest
@@ -146,25 +148,10 @@ void search_plan_raise(struct search_table *table, struct search_round *round)
     add_controls(round);
 }
 
-/* splitmix64 */
-static uint64_t draw(uint64_t *lots)
-{
-    uint64_t z = *lots += UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
-uint64_t search_draw(uint64_t *lots, uint64_t count)
-{
-    return draw(lots) % count;
-}
-
 void search_round_shuffle(struct search_round *round, uint64_t *lots)
 {
     for (size_t left = round->count; left > 1; left--) {
-        size_t other = (size_t)search_draw(lots, left);
+        size_t other = (size_t)lots_draw(lots, left);
         int32_t rank = round->ranks[other];
 
         round->ranks[other] = round->ranks[left - 1];

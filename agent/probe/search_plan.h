@@ -11,9 +11,6 @@ struct search_round {
     size_t count, next;
 };
 
-/* 0 .. count - 1, by lot; the state is any number. */
-uint64_t search_draw(uint64_t *lots, uint64_t count);
-
 /* Draws the order of a round by lot. What the path does in time, periodic or in rows, then cannot
  * look like size: given how many of a round were lost, which ones were is an even chance. */
 void search_round_shuffle(struct search_round *round, uint64_t *lots);

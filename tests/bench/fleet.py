@@ -86,17 +86,19 @@ class Controller:
 
 
 def command_times(sonde, folder, files, until):
-    """Whole commands, their process and handshake included, one after another until then; seconds."""
+    """Whole commands, process and handshake included, one after another until then; seconds."""
     identity = os.path.join(folder, "operator")
     if not os.path.isdir(identity):
         os.mkdir(identity, 0o700)
-        for name, key in (("ca.pem", "ca"), ("operator.pem", "certificate"), ("operator-key.pem", "key")):
+        for name, key in (("ca.pem", "ca"), ("operator.pem", "certificate"),
+                          ("operator-key.pem", "key")):
             os.symlink(files[key], os.path.join(identity, name))
     times = []
     while time.monotonic() < until:
         began = time.monotonic()
         done = subprocess.run([sonde, "results", "--limit", "1", "--json", "--controller",
-                               f"127.0.0.1:{PORT}", "--identity", identity], capture_output=True, timeout=60)
+                               f"127.0.0.1:{PORT}", "--identity", identity],
+                              capture_output=True, timeout=60)
         if done.returncode == 0:
             times.append(time.monotonic() - began)
         else:
@@ -160,7 +162,8 @@ def measure(asked, folder):
         time.sleep(12)  # a round of pings: what a connection needs in the long run
         full = memory(controller.process.pid)
         found["kb_per_agent"] = (full["VmRSS"] - empty["VmRSS"]) / asked.agents / 1024
-        found["idle_agent"] = idle_agent(os.path.join(asked.folder, "sonde-agent"), folder, files["agent"])
+        found["idle_agent"] = idle_agent(os.path.join(asked.folder, "sonde-agent"), folder,
+                                         files["agent"])
         rates, steady, times, backs = [], [], [], []
         for _ in range(asked.rounds):
             simulation.tell("results", asked.seconds, asked.bytes, 0)
@@ -168,7 +171,8 @@ def measure(asked, folder):
             rates.append(event["committed"] / event["seconds"])
             time.sleep(1)
             simulation.tell("results", asked.seconds, asked.bytes, STEADY)
-            times += command_times(sonde, folder, files["operator"], time.monotonic() + asked.seconds - 0.3)
+            times += command_times(sonde, folder, files["operator"],
+                                   time.monotonic() + asked.seconds - 0.3)
             event = simulation.event("results")
             steady.append(event["committed"] / event["seconds"])
             time.sleep(1)
@@ -177,8 +181,8 @@ def measure(asked, folder):
             controller.start()
             backs.append(simulation.event("connected")["seconds"])
             time.sleep(2)
-        found.update(results_per_second=rates, steady_per_second=steady, command_s=times, back_s=backs,
-                     sqlite_rows_per_second=bare_sqlite(folder, asked.bytes))
+        found.update(results_per_second=rates, steady_per_second=steady, command_s=times,
+                     back_s=backs, sqlite_rows_per_second=bare_sqlite(folder, asked.bytes))
         return found
     finally:
         simulation.process.kill()
@@ -204,17 +208,20 @@ def main():
         shutil.rmtree(folder, ignore_errors=True)
     median = statistics.median
     values = (found["kb_per_agent"], median(found["back_s"]), median(found["results_per_second"]),
-              median(found["steady_per_second"]), median(found["command_s"]) * 1000, found["idle_agent"]["RssAnon"] / 2**20,
-              found["idle_agent"]["VmRSS"] / 2**20, found["idle_agent"]["wakes_per_second"])
-    print(f"{asked.agents} agents connected in {found['connect_s']:.1f} s; medians of {asked.rounds} rounds")
+              median(found["steady_per_second"]), median(found["command_s"]) * 1000,
+              found["idle_agent"]["RssAnon"] / 2**20, found["idle_agent"]["VmRSS"] / 2**20,
+              found["idle_agent"]["wakes_per_second"])
+    print(f"{asked.agents} agents connected in {found['connect_s']:.1f} s; "
+          f"medians of {asked.rounds} rounds")
     short = False
     for (name, limit, more), value in zip(PROMISES, values):
         good = value >= limit if more else value <= limit
         short |= not good
         print(f"  {name:36} {value:10.1f}   {'at least' if more else 'at most':8} {limit:6}   "
               f"{'reached' if good else 'NOT REACHED'}")
-    print(f"  control: a bare SQLite program stores {found['sqlite_rows_per_second']:.0f} such rows per second "
-          f"here; sonde / control {median(found['results_per_second']) / found['sqlite_rows_per_second']:.2f}")
+    bare = found["sqlite_rows_per_second"]
+    print(f"  control: a bare SQLite program stores {bare:.0f} such rows per second here; "
+          f"sonde / control {median(found['results_per_second']) / bare:.2f}")
     if asked.json:
         with open(asked.json, "w", encoding="utf-8") as file:
             json.dump(found, file, indent=1)

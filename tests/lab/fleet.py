@@ -1,5 +1,5 @@
-"""Real daemons in a network of network.py: certificates, a controller in the router, agents in A and
-B, and an operator's commands."""
+"""Real daemons in a network of network.py: certificates, a controller in the router, agents in A
+and B, and an operator's commands."""
 
 import json
 import os
@@ -18,7 +18,8 @@ class Programs:
     def __init__(self, sonde):
         self.sonde = os.path.abspath(sonde)
         self.agent = os.path.join(os.path.dirname(self.sonde), "sonde-agent")
-        self.certs = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../certs/sonde-certs"))
+        self.certs = os.path.abspath(os.path.join(os.path.dirname(__file__),
+                                                  "../../certs/sonde-certs"))
 
 
 class Certificates:
@@ -121,8 +122,8 @@ class Fleet:
                                                   f"127.0.0.1:{PORT}", "--identity", self.operator),
                               capture_output=True, text=True, timeout=timeout, **more)
         if check and done.returncode != 0:
-            raise RuntimeError(f"sonde {' '.join(map(str, words))}: {done.returncode}: {done.stderr}\n"
-                               f"controller:\n{self.log('controller')[-2000:]}")
+            raise RuntimeError(f"sonde {' '.join(map(str, words))}: {done.returncode}: "
+                               f"{done.stderr}\ncontroller:\n{self.log('controller')[-2000:]}")
         return done
 
     def rows(self):
@@ -139,7 +140,8 @@ class Fleet:
         try:
             wait_for(connected, seconds, pause=0.2)
         except TimeoutError as error:
-            logs = "".join(f"--- {name}\n{self.log(name)[-1500:]}" for name in ["controller", *self.names])
+            logs = "".join(f"--- {name}\n{self.log(name)[-1500:]}"
+                           for name in ["controller", *self.names])
             raise TimeoutError(f"{names} did not connect\n{logs}") from error
 
     def run(self, *flags, source="a", target="b", **more):

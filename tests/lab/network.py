@@ -17,8 +17,10 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SKIPPED = 77
-ADDRESS = {("a", 4): "10.9.1.1", ("b", 4): "10.9.2.2", ("a", 6): "fd00:9:1::1", ("b", 6): "fd00:9:2::2"}
-ROUTER = {("a", 4): "10.9.1.254", ("b", 4): "10.9.2.254", ("a", 6): "fd00:9:1::fe", ("b", 6): "fd00:9:2::fe"}
+ADDRESS = {("a", 4): "10.9.1.1", ("b", 4): "10.9.2.2",
+           ("a", 6): "fd00:9:1::1", ("b", 6): "fd00:9:2::2"}
+ROUTER = {("a", 4): "10.9.1.254", ("b", 4): "10.9.2.254",
+          ("a", 6): "fd00:9:1::fe", ("b", 6): "fd00:9:2::fe"}
 SIDES = ("a", "b")
 
 
@@ -77,8 +79,9 @@ class Network:
             self.ip(host, "link", "set", "lo", "up")
         self.run("r", "sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
         for side in SIDES:
-            sh("ip", "link", "add", f"{side}0", "netns", self.name(side), "gso_max_segs", "1", "type",
-               "veth", "peer", "name", f"r{side}", "netns", self.name("r"), "gso_max_segs", "1")
+            sh("ip", "link", "add", f"{side}0", "netns", self.name(side), "gso_max_segs", "1",
+               "type", "veth", "peer", "name", f"r{side}", "netns", self.name("r"),
+               "gso_max_segs", "1")
             self._address(side, f"{side}0", ADDRESS[side, 4], ADDRESS[side, 6])
             self._address("r", f"r{side}", ROUTER[side, 4], ROUTER[side, 6])
         for side in SIDES:
@@ -126,7 +129,8 @@ class Network:
                 counter {name} {{ }}
                 chain forward {{
                     type filter hook forward priority 0;
-                    oifname "r{towards}" meta l4proto udp meta length > {above} numgen inc mod {every} == {offset} counter name {name} drop
+                    oifname "r{towards}" meta l4proto udp meta length > {above} \
+                        numgen inc mod {every} == {offset} counter name {name} drop
                 }}
             }}""")
         return name
@@ -142,8 +146,8 @@ class Network:
 
     def throttle(self, host, rate="1mbit", burst="4k", latency="10ms"):
         """A token bucket on the host's own interface, above which its own queue drops."""
-        self.run(host, "tc", "qdisc", "replace", "dev", f"{host}0", "root", "tbf", "rate", rate, "burst",
-                 burst, "latency", latency)
+        self.run(host, "tc", "qdisc", "replace", "dev", f"{host}0", "root", "tbf", "rate", rate,
+                 "burst", burst, "latency", latency)
 
     def throttled(self, host):
         """Datagrams that it has dropped."""
@@ -157,8 +161,16 @@ class Network:
         """Nothing of TCP to or from this port passes the host's filter, without a word."""
         self.nft(host, f"""
             table inet lab_cut {{
-                chain input {{ type filter hook input priority -10; tcp sport {port} drop; tcp dport {port} drop; }}
-                chain output {{ type filter hook output priority -10; tcp sport {port} drop; tcp dport {port} drop; }}
+                chain input {{
+                    type filter hook input priority -10;
+                    tcp sport {port} drop
+                    tcp dport {port} drop
+                }}
+                chain output {{
+                    type filter hook output priority -10;
+                    tcp sport {port} drop
+                    tcp dport {port} drop
+                }}
             }}""")
 
     def mend(self, host):

@@ -8,7 +8,7 @@ routes them on. Commands come as JSON lines on stdin, each is answered by a line
     {"do": "reorder", "every": 10, "by": 3}   every N-th packet goes out behind the next `by`
     {"do": "duplicate", "every": 10}
     {"do": "rewrite", "every": 10, "offset": 16, "hex": "ffff", "towards": "10.9.1.1"}
-                                        bytes at an offset of the UDP payload; the checksum is mended
+                                        bytes at an offset of the payload; the checksum is mended
     {"do": "hold", "count": 50}         keeps the next packets; "release" lets them go
     {"do": "clear"}                     back to plain passing on
     {"do": "counts"}
@@ -77,7 +77,8 @@ class Relay:
         self.held = []
         self.order = 0
         self.seen = {}
-        self.counts = {"passed": 0, "duplicated": 0, "reordered": 0, "rewritten": 0, "held": 0, "full": 0}
+        self.counts = dict.fromkeys(("passed", "duplicated", "reordered", "rewritten", "held",
+                                     "full"), 0)
 
     def due(self, kind, payload):
         """Is it this packet's turn for a rule that works on every N-th?"""

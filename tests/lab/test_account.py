@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Between two hosts every lost datagram gets its place. Usage: test_account.py SONDE; needs root."""
+"""Between two hosts every lost datagram gets its place. Needs root.
+
+usage: test_account.py PATH-OF-SONDE
+"""
 
 import sys
 import unittest
@@ -17,7 +20,7 @@ PACED = ("--payload", "800", "--window", "4", "--clients", "1", "--warmup", "0",
 class Account(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.network = cls.enterClassContext(Network()) if hasattr(cls, "enterClassContext") else Network().__enter__()
+        cls.network = Network().__enter__()
         cls.fleet = Fleet(cls.network, SONDE).__enter__()
 
     @classmethod
@@ -30,8 +33,8 @@ class Account(unittest.TestCase):
 
     def test_clean_path_has_nothing_without_a_place(self):
         for family in ("ipv4", "ipv6"):
-            run = self.fleet.run("--payload", "200,1200", "--window", "1,8", "--clients", "2", "--seconds",
-                                 "0.3", "--warmup", "0.1", "--family", family)
+            run = self.fleet.run("--payload", "200,1200", "--window", "1,8", "--clients", "2",
+                                 "--seconds", "0.3", "--warmup", "0.1", "--family", family)
             check_account(self, run)
             self.assertEqual("pair", run["kind"])
             self.assertEqual(["sender", "echo"], [host["role"] for host in run["hosts"]])
@@ -63,8 +66,9 @@ class Account(unittest.TestCase):
         self.assertGreater(measured(run)["reverse"]["lost"], 100)
 
     def test_lost_in_the_receive_buffer_of_b(self):
-        run = self.fleet.run("--payload", "800", "--window", "64", "--clients", "8", "--warmup", "0",
-                             "--seconds", "0.5", "--rcvbuf", "4096", "--work", "50000", "--idle", "0")
+        run = self.fleet.run("--payload", "800", "--window", "64", "--clients", "8",
+                             "--warmup", "0", "--seconds", "0.5", "--rcvbuf", "4096",
+                             "--work", "50000", "--idle", "0")
         check_account(self, run)
         forward = measured(run)["forward"]
         self.assertGreater(forward["lost"], 10)
@@ -93,9 +97,9 @@ class Account(unittest.TestCase):
         self.addCleanup(self.network.no_loss, "b")
         self.addCleanup(self.network.no_throttle, "a")
         before = self.network.throttled("a")
-        run = self.fleet.run("--payload", "800", "--window", "64", "--clients", "8", "--warmup", "0",
-                             "--seconds", "1", "--interval", "100000000", "--rcvbuf", "4096", "--work",
-                             "100000", "--idle", "0")
+        run = self.fleet.run("--payload", "800", "--window", "64", "--clients", "8",
+                             "--warmup", "0", "--seconds", "1", "--interval", "100000000",
+                             "--rcvbuf", "4096", "--work", "100000", "--idle", "0")
         check_account(self, run)
         forward, reverse = measured(run)["forward"], measured(run)["reverse"]
         full = measured(run)["counters"][1]["udp.receive_buffer_full"]
@@ -117,8 +121,8 @@ class Account(unittest.TestCase):
     def test_larger_than_the_mtu_is_refused_and_not_lost(self):
         self.network.mtu("a", 1300)
         self.addCleanup(self.network.mtu, "a", 1500)
-        run = self.fleet.run("--payload", "1400", "--window", "1", "--clients", "1", "--warmup", "0",
-                             "--seconds", "0.3", "--idle", "0")
+        run = self.fleet.run("--payload", "1400", "--window", "1", "--clients", "1",
+                             "--warmup", "0", "--seconds", "0.3", "--idle", "0")
         check_account(self, run)
 
 

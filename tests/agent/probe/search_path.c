@@ -48,6 +48,10 @@ static void transmit(struct path *path, struct search *search, const struct sear
         search_too_big(search, ask->id, path->local_limit_known ? path->local : 0);
         return;
     }
+    if (path->unsent) {
+        search_unsent(search, ask->id);
+        return;
+    }
     if (path->forged >= 0)
         plan(path, ask->id, path->rtt_ns / 2, path->forged);
     if (path->dead || is_out(path) || happens(path, path->loss))

@@ -30,6 +30,7 @@ struct path {
     int64_t no_answer_above; /* the far end cannot answer for larger ones; 0: it can */
     double soft_errors;      /* EMSGSIZE for nothing */
     bool dead;
+    bool unsent;                        /* this host sends nothing (ENETUNREACH) */
     int64_t outage_ns, outage_every_ns; /* nothing passes for this long, that often */
     /* counted */
     struct mono now;

@@ -279,6 +279,65 @@ static void ends_when_the_path_dies_under_it(void **state)
     }
 }
 
+static void ends_when_nothing_can_be_sent(void **state)
+{
+    struct chance chance = chance_start(__func__);
+
+    (void)state;
+    for (int i = 0; i < 40; i++) {
+        struct search_config config = config_for(FAMILY_IPV4, 1500);
+        struct path *path = path_new(&chance, 1500);
+        struct search *search = search_new(&config, path->now);
+
+        path_run(path, search, mono_after(path->now, i * NS_PER_MS / 4));
+        path->unsent = true;
+        path_run(path, search, mono_after(path->now, 15 * NS_PER_S));
+        assert_int_equal(search_state(search), SEARCH_ENDED);
+        search_free(search);
+        free(path);
+    }
+}
+
+/* Anything, at any time, of any datagram: what must hold is that no assertion of the machine
+ * fails, that its deadline is not behind for long, and that it ends. */
+static void survives_any_events(void **state)
+{
+    struct chance chance = chance_start(__func__);
+
+    (void)state;
+    for (int i = 0; i < 300; i++) {
+        struct search_config config = config_for(any_family(&chance), 65535);
+        struct search *search = search_new(&config, (struct mono){ 0 });
+        struct mono now = { 0 };
+        struct search_ask ask = { .id = 0 };
+        int turns = 0;
+
+        for (; search_state(search) != SEARCH_ENDED && turns < 200000; turns++) {
+            uint32_t id = ask.id - (uint32_t)chance_below(&chance, turns % 7 ? 40 : 600);
+
+            now = mono_after(now, (int64_t)chance_below(&chance, 2 * NS_PER_MS));
+            while (search_next(search, now, &ask) == STATUS_OK)
+                assert_in_range(ask.size, config.control, config.ceiling);
+            switch (chance_below(&chance, 5)) {
+            case 0:
+                search_acked(search, id, now);
+                break;
+            case 1:
+                search_too_big(search, id, (int64_t)chance_below(&chance, 70000) - 100);
+                break;
+            case 2:
+                search_unsent(search, id);
+                break;
+            default:
+                search_ptb(search, id, (int64_t)chance_below(&chance, 70000) - 100);
+                break;
+            }
+        }
+        assert_int_equal(search_state(search), SEARCH_ENDED);
+        search_free(search);
+    }
+}
+
 /* A far end that answers up to a size only looks like that limit, and hangs nothing. */
 static void takes_what_is_not_answered_for_lost(void **state)
 {
@@ -379,6 +438,9 @@ static void knows_what_can_be_asked(void **state)
     config.floor = 141;
     config.ceiling = 143;
     assert_int_equal(search_check(&config, &fault), STATUS_RANGE);
+    config = search_config_of(FAMILY_IPV4);
+    config.control = 142;
+    assert_int_equal(search_check(&config, &fault), STATUS_RANGE);
 }
 
 int main(void)
@@ -395,6 +457,8 @@ int main(void)
         cmocka_unit_test(says_that_the_floor_does_not_pass),
         cmocka_unit_test(says_that_nobody_answers),
         cmocka_unit_test(ends_when_the_path_dies_under_it),
+        cmocka_unit_test(ends_when_nothing_can_be_sent),
+        cmocka_unit_test(survives_any_events),
         cmocka_unit_test(takes_what_is_not_answered_for_lost),
         cmocka_unit_test(ends_on_a_path_that_loses_more_above_a_size),
         cmocka_unit_test(notices_a_path_that_changes_under_it),
