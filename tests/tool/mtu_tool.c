@@ -230,6 +230,23 @@ static void stop_in_time(void *context)
         atomic_store(&tool->stop, true);
 }
 
+/* NAME=NUMBER, up to a blank; returns what is behind. */
+static char *take_word(struct mtu_tool *tool, struct path_mtu_plan *plan, char *word)
+{
+    size_t length = strcspn(word, " ");
+    char *next = word + length + (word[length] != '\0');
+    char *value = strchr(word, '=');
+    int64_t number = 0;
+
+    word[length] = '\0';
+    if (value == NULL || value > word + length)
+        return next;
+    *value++ = '\0';
+    if (text_to_i64(value, &number) == STATUS_OK)
+        set(tool, plan, word, number);
+    return next;
+}
+
 static void probe(struct mtu_tool *tool, char *words)
 {
     const struct phase_watch watch = { .context = tool, .tick = stop_in_time, .stop = &tool->stop };
@@ -237,21 +254,12 @@ static void probe(struct mtu_tool *tool, char *words)
     struct path_mtu_flow *flows = memory_new((size_t)tool->order.flows, sizeof *flows);
     struct fault fault = { "" };
     enum status status;
-    char *rest = words;
 
     plan.changed = print_event;
     tool->stop_at.ns = 0;
     atomic_store(&tool->stop, false);
-    for (char *word = strtok_r(NULL, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest)) {
-        char *value = strchr(word, '=');
-        int64_t number = 0;
-
-        if (value == NULL)
-            continue;
-        *value++ = '\0';
-        if (text_to_i64(value, &number) == STATUS_OK)
-            set(tool, &plan, word, number);
-    }
+    while (*words != '\0')
+        words = take_word(tool, &plan, words);
     status = path_mtu_probe(tool->end, &plan, &watch, flows, &fault);
     print_flows(tool, flows, status, &fault);
     free(flows);
