@@ -9,8 +9,9 @@
 enum status path_socket_set_hops(int fd, enum family family, int hops,
                                  struct fault *fault) must_check;
 
-/* Lets what is sent be cut into fragments; on IPv6, where only the sender does that, into ones of
- * at most `size` bytes (where the system can; never below 1280). socket_set_dont_fragment ends it.
+/* Lets what is sent be cut into fragments; on IPv6, where only the sender does that, what does
+ * not fit the interface is cut into ones of at most `size` bytes (where the system can; never below
+ * 1280). socket_set_dont_fragment ends it.
  */
 enum status path_socket_allow_fragments(int fd, enum family family, int64_t size,
                                         struct fault *fault) must_check;

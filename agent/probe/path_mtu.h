@@ -104,10 +104,11 @@ bool path_mtu_icmp_accepted(const struct path_mtu_icmp *icmp);
 
 enum path_mtu_arrive { PATH_MTU_UNTESTED, PATH_MTU_PASS, PATH_MTU_DROPPED };
 
-/* Datagrams larger than the path MTU that may be cut; and small ones between them. */
+/* Datagrams larger than the path MTU that may be cut, by routers (IPv4) or by this host (IPv6: to
+ * the path MTU); and small ones between them. */
 struct path_mtu_fragments {
     enum path_mtu_arrive arrive; /* DROPPED: none did, and not by the loss of small ones */
-    int64_t size;                /* of the IP packet before it is cut */
+    int64_t size;                /* of the IP packet before it is cut; 0: there is no such size */
     int64_t sent, arrived, small_sent, small_arrived;
 };
 

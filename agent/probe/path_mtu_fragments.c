@@ -12,20 +12,31 @@ enum { ROUND = 10, ROUNDS = 2 };
 
 static const struct mono never = { INT64_MAX };
 
-/* Twice the path MTU makes two fragments and a bit: above it whoever cuts. */
+/* Twice the path MTU makes two fragments and a bit, whoever cuts. IPv6's sender does, and Linux
+ * only what does not fit its interface. 0: the protocol has no such size. */
+static int64_t size_of(const struct mtu_flow *flow)
+{
+    const struct path_mtu_flow *result = flow->result;
+    int64_t payload = flow->family == FAMILY_IPV4 ? PAYLOAD_MAX_IPV4 : PAYLOAD_MAX_IPV6;
+    int64_t largest = payload + mtu_headers(flow->family);
+    int64_t size = 2 * result->search.path_mtu;
+    int64_t above = result->search.path_mtu;
+
+    if (flow->family == FAMILY_IPV6 && result->local_mtu > above)
+        above = result->local_mtu;
+    if (size <= above)
+        size = above + 1;
+    if (size > largest)
+        size = largest;
+    return size > above ? size : 0;
+}
+
 void mtu_fragments_begin(struct mtu_flow *flow)
 {
     struct path_mtu_fragments *result = &flow->result->fragments;
-    int64_t largest = flow->family == FAMILY_IPV4 ? PAYLOAD_MAX_IPV4 : PAYLOAD_MAX_IPV6;
-    int64_t path_mtu = flow->result->search.path_mtu;
 
-    largest += mtu_headers(flow->family);
-    result->size = 2 * path_mtu < largest ? 2 * path_mtu : largest;
-    flow->fragments = (struct mtu_fragments){
-        .result = result,
-        .wanted = flow->result->search.outcome == SEARCH_FOUND && result->size > path_mtu,
-    };
-    flow->fragments.over = !flow->fragments.wanted;
+    result->size = flow->result->search.outcome == SEARCH_FOUND ? size_of(flow) : 0;
+    flow->fragments = (struct mtu_fragments){ .result = result, .over = result->size == 0 };
 }
 
 /* That all `tries` are lost when each of a datagram's fragments is lost as small ones are. */

@@ -46,7 +46,7 @@ struct mtu_opening {
 
 struct mtu_fragments {
     struct path_mtu_fragments *result;
-    bool wanted, over;
+    bool over;
     int sent, small_sent; /* of this round; numbers count on */
     int rounds;
     uint32_t next;
