@@ -231,7 +231,10 @@ static enum status begin_search(struct path_mtu *end, struct mtu_flow *flow, str
 static enum status begin(struct path_mtu *end, struct path_mtu_flow *results, struct fault *fault)
 {
     enum status status = STATUS_OK;
+    size_t sockets = end->is_listener ? 1 : end->count;
 
+    for (size_t i = 0; i < sockets; i++) /* what is left of before */
+        mtu_hear(end, end->flows[i].fd, end->is_listener ? NULL : &end->flows[i]);
     end->pace = end->plan->pace;
     for (size_t i = 0; i < end->count; i++)
         begin_result(end, &end->flows[i], &results[i]);

@@ -1,22 +1,26 @@
-"""A liar in the router: answers each large UDP datagram that comes in on an interface with ICMP "too
-big" of every wrong kind. Says "ready". Usage: forge_icmp.py INTERFACE."""
+"""Somebody in the router who sends ICMP "too big" for each large UDP datagram that comes in on an
+interface. Says "ready". Usage: forge_icmp.py INTERFACE lies|terse.
+
+    lies    everything wrong that can be said
+    terse   the truth, for a path of 1400, with no more of a quote than RFC 792 asks for
+"""
 
 import logging
 import sys
 
 logging.getLogger("scapy").setLevel(logging.ERROR)
 
-from scapy.all import (ICMP, IP, UDP, AsyncSniffer, Ether, ICMPv6PacketTooBig, IPv6, Raw, conf,  # noqa: E402
-                       raw)
+from scapy.all import (ICMP, IP, UDP, AsyncSniffer, Ether, ICMPv6PacketTooBig, IPv6,  # noqa: E402
+                       Raw, conf, raw)
 
-INTERFACE = sys.argv[1]
-LARGE = 1300
+INTERFACE, MODE = sys.argv[1:]
+LARGE, PATH_MTU = 1300, 1400
 # MTUs that are lies about a datagram that was sent; the last is plausible, and wrong.
 MTUS = {4: (68, 0, 67, 65000, 1350), 6: (68, 0, 1279, 65000, 1350)}
 OTHER_PAYLOAD, OTHER_FLOW = 1310, 1290
 
 
-def lie(packet, mtu, quote):
+def too_big(packet, mtu, quote):
     if IP in packet:
         return (IP(src="10.9.1.254", dst=packet[IP].src) / ICMP(type=3, code=4, nexthopmtu=mtu) /
                 Raw(quote[:520]))
@@ -24,22 +28,26 @@ def lie(packet, mtu, quote):
             Raw(quote[:1100]))
 
 
-def lies(packet):
-    layer = IP if IP in packet else IPv6
-    quote = raw(packet[layer])
-    start = (20 if layer is IP else 40) + 8
-    for mtu in MTUS[4 if layer is IP else 6]:
-        yield lie(packet, mtu, quote)
+def lies(packet, quote, start):
+    for mtu in MTUS[4 if IP in packet else 6]:
+        yield too_big(packet, mtu, quote)
     # ports are known, what was sent is not
-    yield lie(packet, OTHER_PAYLOAD, quote[:start] + bytes(len(quote) - start))
+    yield too_big(packet, OTHER_PAYLOAD, quote[:start] + bytes(len(quote) - start))
     port = (packet[UDP].sport ^ 1).to_bytes(2, "big")
-    yield lie(packet, OTHER_FLOW, quote[:start - 8] + port + quote[start - 6:])
+    yield too_big(packet, OTHER_FLOW, quote[:start - 8] + port + quote[start - 6:])
+
+
+def terse(packet, quote, start):
+    if len(quote) > PATH_MTU:
+        yield too_big(packet, PATH_MTU, quote[:start])
 
 
 def answer(packet):
     if UDP not in packet or len(packet) < LARGE or packet[Ether].src == own:
         return
-    for forged in lies(packet):
+    layer = IP if IP in packet else IPv6
+    start = (20 if layer is IP else 40) + 8
+    for forged in (lies if MODE == "lies" else terse)(packet, raw(packet[layer]), start):
         socket.send(Ether(src=own, dst=packet[Ether].src) / forged)
 
 

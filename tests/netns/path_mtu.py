@@ -133,7 +133,8 @@ class Path(network.Network):
     def lock(self, side, size):
         """The router believes that the way to this side is narrow; None: it does not."""
         how = ["mtu", "lock", str(size)] if size else []
-        self.ip("r", "route", "replace", f"{network.ADDRESS[side, 4].rsplit('.', 1)[0]}.0/24", "dev",
-                f"r{side}", "src", network.ROUTER[side, 4], *how)
-        self.ip("r", "-6", "route", "replace", f"{network.ADDRESS[side, 6].split('::')[0]}::/64",
-                "dev", f"r{side}", "metric", "256", *how)
+        v4 = network.ADDRESS[side, 4].rsplit(".", 1)[0] + ".0/24"
+        v6 = network.ADDRESS[side, 6].split("::")[0] + "::/64"
+        self.ip("r", "route", "replace", v4, "dev", f"r{side}", "src", network.ROUTER[side, 4],
+                *how)
+        self.ip("r", "-6", "route", "replace", v6, "dev", f"r{side}", "metric", "256", *how)

@@ -192,14 +192,25 @@ class PathMtu(unittest.TestCase):
 
     # --- lies and fragments -------------------------------------------------------------------
 
+    def forge(self, mode):
+        forger = self.net.popen("r", sys.executable, os.path.join(HERE, "forge_icmp.py"), "ra",
+                                mode, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(forger.stdout.close)
+        self.addCleanup(network.end, forger)
+        self.assertEqual("ready", forger.stdout.readline().strip())
+
+    def test_quote_of_eight_bytes_is_a_hint(self):
+        self.links(WIDE, 1400)
+        self.net.filter_icmp("router")
+        self.forge("terse")
+        for flow in self.expect(1400, "forward", "1400 with a terse router").values():
+            self.assertTrue(flow["hinted"], flow)
+            self.assertEqual({"too short to tell"}, {icmp["quote"] for icmp in flow["icmp"]})
+
     def test_forged_icmp_is_not_believed(self):
         self.links(WIDE, 1400)
         self.net.filter_icmp("router")
-        forger = self.net.popen("r", sys.executable, os.path.join(HERE, "forge_icmp.py"), "ra",
-                                stdout=subprocess.PIPE, text=True)
-        self.addCleanup(forger.stdout.close)
-        self.assertEqual("ready", forger.stdout.readline().strip())
-        self.addCleanup(network.end, forger)
+        self.forge("lies")
         # its own ICMP is sent below the filter
         flows = self.expect(1400, "forward", "1400 with forged ICMP")
         for version, flow in flows.items():
