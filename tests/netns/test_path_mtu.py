@@ -195,6 +195,8 @@ class PathMtu(unittest.TestCase):
     def forge(self, mode):
         forger = self.net.popen("r", sys.executable, os.path.join(HERE, "forge_icmp.py"), "ra",
                                 mode, stdout=subprocess.PIPE, text=True)
+        for version in ("-4", "-6"):
+            self.addCleanup(self.net.ip, "a", version, "route", "flush", "cache")
         self.addCleanup(forger.stdout.close)
         self.addCleanup(network.end, forger)
         self.assertEqual("ready", forger.stdout.readline().strip())
@@ -213,6 +215,7 @@ class PathMtu(unittest.TestCase):
         self.forge("lies")
         # its own ICMP is sent below the filter
         flows = self.expect(1400, "forward", "1400 with forged ICMP")
+        self.assertLess(flows[4]["kernel"], 1400, "the kernel believes it")
         for version, flow in flows.items():
             self.assertFalse(flow["hinted"], flow)
             judged = {(icmp["quote"], icmp["judged"]): icmp["mtu"] for icmp in flow["icmp"]}
