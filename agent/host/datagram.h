@@ -20,12 +20,19 @@ struct datagram {
      * filled with to which it came (port 0; of length 0 where the system does not say), on a socket
      * of datagram_ask_local. NULL: the system chooses, nobody asks. */
     struct addr *local;
+    /* Filled with the size of the largest fragment (an IP packet) it came in, 0: whole, or the
+     * system does not say; on a socket of datagram_ask_fragments. NULL: nobody asks. */
+    int64_t *fragment;
     size_t length; /* received bytes; above the parts' sum when it was cut */
 };
 
 /* From now on the system says to which of this host's addresses each datagram came (RFC 3542;
  * IP_PKTINFO). */
 enum status datagram_ask_local(int fd, enum family family, struct fault *fault) must_check;
+
+/* From now on the system says of each datagram whether it came in fragments (Linux 4.10:
+ * IP_RECVFRAGSIZE). STATUS_UNSUPPORTED where it does not; its counters tell then. */
+enum status datagram_ask_fragments(int fd, enum family family, struct fault *fault) must_check;
 
 /* True where the system has batch calls. */
 bool datagram_batch_available(void);

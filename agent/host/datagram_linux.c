@@ -1,8 +1,12 @@
-/* Owns recvmmsg and sendmmsg. Knows nothing of what is in the datagrams. */
+/* Owns recvmmsg and sendmmsg, and IP_RECVFRAGSIZE. Knows nothing of what is in the datagrams. */
 #include <errno.h>
 #include <string.h>
 
 #include "agent/host/datagram_system.h"
+#include "agent/host/socket_system.h"
+
+/* include/uapi/linux/in.h and in6.h; newer than some C libraries. */
+enum { OPTION_FRAGMENTS4 = 25, OPTION_FRAGMENTS6 = 77 };
 
 const int datagram_receive_flags = MSG_DONTWAIT | MSG_TRUNC;
 
@@ -50,4 +54,22 @@ size_t datagram_send_batch(int fd, struct datagram *datagrams, size_t count, int
         return 0;
     }
     return (size_t)sent;
+}
+
+enum status datagram_ask_fragments(int fd, enum family family, struct fault *fault)
+{
+    int error = family == FAMILY_IPV4 ? socket_option_set(fd, IPPROTO_IP, OPTION_FRAGMENTS4, 1)
+                                      : socket_option_set(fd, IPPROTO_IPV6, OPTION_FRAGMENTS6, 1);
+
+    return error == 0 ? STATUS_OK : fault_errno(fault, error, "asking for fragments");
+}
+
+int64_t datagram_fragment_get(const struct msghdr *header)
+{
+    int size = 0;
+
+    if (socket_control(header, IPPROTO_IP, OPTION_FRAGMENTS4, &size, sizeof size) != STATUS_OK &&
+        socket_control(header, IPPROTO_IPV6, OPTION_FRAGMENTS6, &size, sizeof size) != STATUS_OK)
+        return 0;
+    return size;
 }

@@ -25,7 +25,7 @@ struct msghdr datagram_header_in(struct datagram *datagram, union datagram_contr
 
     if (datagram->peer != NULL)
         header.msg_namelen = sizeof datagram->peer->socket;
-    if (datagram->local != NULL) {
+    if (datagram->local != NULL || datagram->fragment != NULL) {
         header.msg_control = control;
         header.msg_controllen = sizeof *control;
     }
@@ -60,6 +60,8 @@ void datagram_received(struct datagram *datagram, const struct msghdr *header, s
         datagram->peer->length = header->msg_namelen;
     if (datagram->local != NULL)
         datagram_local_get(header, datagram->local);
+    if (datagram->fragment != NULL)
+        *datagram->fragment = datagram_fragment_get(header);
 }
 
 size_t datagram_receive_single(int fd, struct datagram *datagrams, size_t count, int *out_error)

@@ -116,6 +116,8 @@ enum status socket_set_dont_fragment(int fd, enum family family, struct fault *f
 
     if (family == FAMILY_IPV6)
         error = socket_option_set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_PROBE);
+    if (error == 0 && family == FAMILY_IPV6) /* a size of fragments would be a limit */
+        error = socket_option_set(fd, IPPROTO_IPV6, IPV6_MTU, 0);
     if (error == 0) /* on an IPv6 socket too: it rules mapped addresses */
         error = socket_option_set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE);
     if (error != 0)

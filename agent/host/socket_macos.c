@@ -150,6 +150,8 @@ enum status socket_set_dont_fragment(int fd, enum family family, struct fault *f
     bool on = false;
     enum status status;
 
+    if (error == 0 && family == FAMILY_IPV6) /* path_socket.h; -1 is the system's own */
+        error = socket_option_set(fd, level, IPV6_USE_MIN_MTU, -1);
     if (error != 0)
         return fault_errno(fault, error, "cannot forbid fragmentation on an %s socket",
                            family_name(family));

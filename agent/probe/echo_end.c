@@ -24,27 +24,6 @@ struct echo_end {
 
 /* --- the socket ----------------------------------------------------------------------------- */
 
-static enum status open_in_range(struct echo_end *end, struct sized_socket *out_socket,
-                                 struct fault *fault)
-{
-    const struct case_common *common = &end->base.order.params.common;
-    uint16_t last = end->place.last_port;
-    struct addr bind_to = end->place.bind_to;
-    char text[ADDR_TEXT_SIZE];
-
-    for (uint32_t port = end->place.first_port; port <= last; port++) {
-        enum status status;
-
-        addr_set_port(&bind_to, (uint16_t)port);
-        status = sized_socket_open(&bind_to, common, out_socket, fault);
-        if (status != STATUS_EXISTS)
-            return status;
-    }
-    addr_set_port(&bind_to, end->place.first_port);
-    addr_format(&bind_to, text);
-    return fault_set(fault, STATUS_NO_RESOURCE, "no UDP port from %s to %u is free", text, last);
-}
-
 static bool may_join(void *context, const struct addr *peer)
 {
     const struct echo_end *end = context;
@@ -55,13 +34,14 @@ static bool may_join(void *context, const struct addr *peer)
 static enum status set_up(struct echo_end *end, struct fault *fault)
 {
     const struct case_params *params = &end->base.order.params;
+    const struct port_range ports = { end->place.first_port, end->place.last_port };
     struct sized_socket opened = { .fd = -1 };
     enum status status;
 
     if (addr_family(&end->place.bind_to) != params->common.family)
         return fault_set(fault, STATUS_INVALID, "the echo role's address is no %s address",
                          family_name(params->common.family));
-    status = open_in_range(end, &opened, fault);
+    status = sized_socket_open_in(&end->place.bind_to, ports, &params->common, &opened, fault);
     if (status != STATUS_OK)
         return status;
     end->fd = opened.fd;

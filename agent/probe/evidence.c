@@ -24,6 +24,27 @@ enum status sized_socket_open(const struct addr *bind_to, const struct case_comm
     return status;
 }
 
+enum status sized_socket_open_in(const struct addr *bind_to, struct port_range ports,
+                                 const struct case_common *common, struct sized_socket *out_socket,
+                                 struct fault *fault)
+{
+    struct addr wanted = *bind_to;
+    char text[ADDR_TEXT_SIZE];
+
+    for (uint32_t port = ports.first; port <= ports.last; port++) {
+        enum status status;
+
+        addr_set_port(&wanted, (uint16_t)port);
+        status = sized_socket_open(&wanted, common, out_socket, fault);
+        if (status != STATUS_EXISTS)
+            return status;
+    }
+    addr_set_port(&wanted, ports.first);
+    addr_format(&wanted, text);
+    return fault_set(fault, STATUS_NO_RESOURCE, "no UDP port from %s to %u is free", text,
+                     ports.last);
+}
+
 struct socket_evidence evidence_drops(const int *fds, size_t count)
 {
     struct socket_evidence evidence = { .per_socket = true };

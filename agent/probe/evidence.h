@@ -17,6 +17,16 @@ struct sized_socket {
 enum status sized_socket_open(const struct addr *bind_to, const struct case_common *common,
                               struct sized_socket *out_socket, struct fault *fault) must_check;
 
+struct port_range {
+    uint16_t first, last; /* 0, 0: any */
+};
+
+/* As above, on the first port of the range that is free (the address's own port is not used).
+ * STATUS_NO_RESOURCE: none is. */
+enum status sized_socket_open_in(const struct addr *bind_to, struct port_range ports,
+                                 const struct case_common *common, struct sized_socket *out_socket,
+                                 struct fault *fault) must_check;
+
 /* What some sockets together have dropped since they were made. */
 struct socket_evidence evidence_drops(const int *fds, size_t count);
 
