@@ -210,6 +210,12 @@ static void stop_one(struct member *member, struct mono now)
 
 void tasks_stop(struct tasks *tasks, struct mono now)
 {
-    while (tasks->first != NULL)
-        stop_one(tasks->first, now);
+    struct member *member = tasks->first;
+
+    while (member != NULL) {
+        struct member *next = member->next;
+
+        stop_one(member, now);
+        member = next;
+    }
 }

@@ -70,14 +70,15 @@ static enum status port_spool_next(void *context, int64_t after, struct message_
     return status;
 }
 
-/* What stays is sent again after a reconnect, and changes nothing there. */
-static void port_spool_forget(void *context, const struct list *ids)
+static enum status port_spool_forget(void *context, const struct list *ids)
 {
     struct agent *agent = context;
     struct fault fault;
+    enum status status = spool_forget(agent->spool, ids, &fault);
 
-    if (spool_forget(agent->spool, ids, &fault) != STATUS_OK)
+    if (status != STATUS_OK)
         log_spool_fault(agent, &fault);
+    return status;
 }
 
 struct sessions_port agent_sessions_port(struct agent *agent)

@@ -37,7 +37,7 @@ struct sessions_port {
                              struct fault *fault);
     enum status (*spool_next)(void *context, int64_t after, struct message_result *out_result,
                               int64_t *out_place);
-    void (*spool_forget)(void *context, const struct list *ids);
+    enum status (*spool_forget)(void *context, const struct list *ids);
 };
 
 struct sessions;

@@ -1,5 +1,6 @@
-/* Owns the two queues of results: those that the spool could not take yet, and those that the
- * controller has not yet said committed. Must not know sessions or tasks. */
+/* Owns the queues of results: those that the spool could not take yet, those that the controller
+ * has not yet said committed, and those that the spool could not forget yet. Must not know sessions
+ * or tasks. */
 #include "agent/sessions_results.h"
 
 #include <assert.h>
@@ -37,6 +38,8 @@ struct results {
     int64_t sent_to; /* place in the spool of the last one that was sent */
     struct sent sent[SESSIONS_UNACKNOWLEDGED];
     size_t sent_count, sent_bytes;
+    char kept[SESSIONS_UNACKNOWLEDGED][UUID_SIZE]; /* committed, and still in the spool */
+    size_t kept_count;
 
     struct mono retry_at; /* INT64_MAX: nothing to retry */
 };
@@ -64,6 +67,7 @@ static struct held *take_oldest(struct results *results)
 {
     struct held *held = results->oldest;
 
+    assert(held != NULL);
     results->oldest = held->next;
     if (results->oldest == NULL)
         results->newest = NULL;
@@ -84,9 +88,9 @@ static void retry_later(struct results *results, struct mono now)
 
 static bool has_room(const struct results *results, size_t bytes)
 {
-    return results->sent_count == 0 ||
-           (results->sent_count < SESSIONS_UNACKNOWLEDGED &&
-            results->sent_bytes + bytes <= SESSIONS_UNACKNOWLEDGED_BYTES);
+    if (results->sent_count + results->kept_count >= SESSIONS_UNACKNOWLEDGED)
+        return false;
+    return results->sent_count == 0 || results->sent_bytes + bytes <= SESSIONS_UNACKNOWLEDGED_BYTES;
 }
 
 /* False when there is none to send, or when it must wait. */
@@ -136,19 +140,47 @@ static void forget_sent(struct results *results, const char *id)
     }
 }
 
+/* Those that there is no room to remember stay in the spool until the next connection, on which
+ * they are sent and committed again. */
+static void keep(struct results *results, const struct list *ids, struct mono now)
+{
+    char *const *words = ids->items;
+
+    for (size_t i = 0; i < ids->count && results->kept_count < SESSIONS_UNACKNOWLEDGED; i++)
+        text_copy(results->kept[results->kept_count++], UUID_SIZE, words[i]);
+    retry_later(results, now);
+}
+
+static void forget_kept(struct results *results, struct mono now)
+{
+    const char *words[SESSIONS_UNACKNOWLEDGED];
+    const struct list ids = { .items = words, .count = results->kept_count };
+
+    for (size_t i = 0; i < results->kept_count; i++)
+        words[i] = results->kept[i];
+    if (ids.count == 0)
+        return;
+    if (results->port->spool_forget(results->port->context, &ids) == STATUS_OK)
+        results->kept_count = 0;
+    else
+        retry_later(results, now);
+}
+
 void results_committed(struct results *results, const struct list *ids, struct mono now)
 {
     char *const *words = ids->items;
 
     for (size_t i = 0; i < ids->count; i++)
         forget_sent(results, words[i]);
-    results->port->spool_forget(results->port->context, ids);
+    if (results->port->spool_forget(results->port->context, ids) != STATUS_OK)
+        keep(results, ids, now);
     results_send(results, now);
 }
 
 void results_connected(struct results *results, struct mono now)
 {
     results->connected = true;
+    results->kept_count = 0;
     results->sent_to = 0;
     results->sent_count = 0;
     results->sent_bytes = 0;
@@ -279,6 +311,7 @@ void results_tick(struct results *results, struct mono now)
     if (now.ns < results->retry_at.ns)
         return;
     results->retry_at.ns = INT64_MAX;
+    forget_kept(results, now);
     put_held(results, now);
     results_send(results, now);
 }

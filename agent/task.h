@@ -20,7 +20,7 @@
 #define TASK_PATIENCE_NS (30 * NS_PER_S)
 
 /* The longest idle interval before a case: the controller waits for an answer meanwhile. */
-#define TASK_IDLE_S 8.0
+#define TASK_IDLE_S LIMIT_PAIR_IDLE_S
 
 struct task;
 

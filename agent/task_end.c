@@ -75,7 +75,7 @@ enum status task_end_new(const struct message_open *open,
                          const struct task_surroundings *surroundings, const atomic_bool *stop,
                          struct task_end **out_end, struct fault *fault)
 {
-    struct end_order order;
+    struct end_order order = { .ssid = 0 };
     struct task_end *end;
     enum status status = order_of(open, stop, &order, fault);
 

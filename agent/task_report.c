@@ -1,11 +1,10 @@
-/* Owns the report of a task: ids, times, clocks, and its form as a result. Must not know why the
+/* Owns the report of a task: ids, times, and its form as a result. Must not know why the
  * task ended, nor to whom it is sent. */
 #include "agent/task_report.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/host/wall_state.h"
 #include "proto/base/digest.h"
 #include "proto/base/text.h"
 #include "proto/wire/record_msgpack.h"
@@ -40,13 +39,14 @@ enum status task_report_end(struct task_report *report, struct task_end *end, st
     struct wall wall = wall_now();
     int64_t step = wall.ns - report->began_wall.ns - mono_between(report->began, mono_now());
     uint8_t random[10];
+    enum status status;
 
     digest_random(random, sizeof random);
     uuid7_format(wall.ns / NS_PER_MS, random, what->id);
     wall_format(wall, what->finished);
-    what->clock_step_ns = step >= STEP_NOTICED_NS || step <= -STEP_NOTICED_NS ? step : 0;
-    wall_state(&what->clock);
-    return task_end_report(end, what, fault);
+    status = task_end_report(end, what, fault);
+    what->host.clock_step_ns = step >= STEP_NOTICED_NS || step <= -STEP_NOTICED_NS ? step : 0;
+    return status;
 }
 
 void task_report_error(struct task_report *report, const char *broken, const char *closing)

@@ -14,7 +14,7 @@ struct task_report {
 void task_report_begin(struct task_report *report, const struct message_open *open);
 void task_report_done(struct task_report *report);
 
-/* The time is over: fills ids, times, clocks, and what the end says. */
+/* The time is over: fills ids, times, and what the end says. */
 enum status task_report_end(struct task_report *report, struct task_end *end,
                             struct fault *fault) must_check;
 

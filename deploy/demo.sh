@@ -6,6 +6,7 @@ set -eu
 
 programs=$1
 once=${2:-}
+case $#$once in 1 | 2--once) ;; *) echo 'usage: ./run demo [--once]' >&2 && exit 2 ;; esac
 certs=$(CDPATH='' cd -- "$(dirname -- "$0")/../certs" && pwd)/sonde-certs
 folder=$(mktemp -d "${TMPDIR:-/tmp}/sonde-demo.XXXXXX")
 daemons=
@@ -90,7 +91,7 @@ sonde()
     "$programs/sonde" "$@" --controller "127.0.0.1:$port" --identity "$folder/operator"
 }
 
-say "certificates in $folder"
+say "certificates, in $folder"
 "$certs" init --domain demo.sonde --dir "$folder/ca" >>"$folder/certs.log" 2>&1 ||
     fail 'the authority could not be made'
 issue controller controller --ip 127.0.0.1
@@ -116,7 +117,7 @@ for name in paris oslo rome; do
     host=$((host + 1))
 done
 
-say "a controller on 127.0.0.1:$port and three agents: paris, oslo, rome"
+say "a controller on 127.0.0.1:$port, and three agents: paris, oslo, rome"
 tries=0
 until [ "$(sonde agents 2>/dev/null | grep -c ' connected ')" = 3 ]; do
     tries=$((tries + 1))
@@ -125,19 +126,20 @@ until [ "$(sonde agents 2>/dev/null | grep -c ' connected ')" = 3 ]; do
 done
 sonde agents
 
-say 'measuring from paris to oslo'
+say 'bursts from paris to oslo, whose socket asks for a small receive buffer'
 sonde run --from paris --to oslo --address "$(address 2)" --payload 1200,8192 --window 1,64 \
-    --seconds 0.5 --output "$folder/runs" || fail 'the measurement failed'
+    --clients 16 --rcvbuf 212992 --seconds 0.5 --output "$folder/runs" ||
+    fail 'the measurement failed'
 
 [ "$once" != --once ] || exit 0
 say 'everything still runs; in another terminal, for example:'
-cat >&2 <<EOF2
+cat >&2 <<EOF
 
   export SONDE_CONTROLLER=127.0.0.1:$port SONDE_IDENTITY=$folder/operator
   $programs/sonde agents
   $programs/sonde run --from rome --to paris --address $(address 1) --window 16
   $programs/sonde results
 
-EOF2
+EOF
 say 'Ctrl-C ends and removes all of it'
 wait

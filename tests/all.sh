@@ -128,7 +128,7 @@ documents()
 
 namespaces()
 {
-    tests gcc -L 'netns|lab'
+    tests gcc -L netns && tests gcc -L lab -j 4
 }
 
 if [ "$(uname)" = Darwin ]; then

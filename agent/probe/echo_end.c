@@ -16,6 +16,7 @@ struct echo_end {
     int fd;
     uint16_t port;
     struct greeting greeting;
+    int64_t strangers; /* that came outside of phases */
     struct echo *echo;
     struct echo_worker **workers;
     size_t threads;
@@ -34,7 +35,7 @@ static enum status set_up(struct echo_end *end, struct fault *fault)
 {
     const struct case_params *params = &end->base.order.params;
     const struct port_range ports = { end->place.first_port, end->place.last_port };
-    struct sized_socket opened;
+    struct sized_socket opened = { .fd = -1 };
     enum status status;
 
     if (addr_family(&end->place.bind_to) != params->common.family)
@@ -108,13 +109,15 @@ static void greet(struct echo_end *end, struct datagram *datagram)
     uint8_t random[12];
     int error;
 
-    if (datagram->length != HELLO_SIZE ||
-        (end->place.may_guest != NULL && !end->place.may_guest(end->place.context, datagram->peer)))
-        return;
     digest_random(random, sizeof random);
-    if (greeting_receive(&end->greeting, datagram->peer, random, bytes->iov_base,
-                         datagram->length) != GREETING_ANSWER)
+    if (datagram->length != HELLO_SIZE ||
+        (end->place.may_guest != NULL &&
+         !end->place.may_guest(end->place.context, datagram->peer)) ||
+        greeting_receive(&end->greeting, datagram->peer, random, bytes->iov_base,
+                         datagram->length) != GREETING_ANSWER) {
+        end->strangers++;
         return;
+    }
     if (end->base.peer.length == 0 && greeting_confirmed(&end->greeting, datagram->peer)) {
         end->base.peer = *datagram->peer;
         end->base.local = *datagram->local;
@@ -221,8 +224,10 @@ enum status echo_end_report(struct echo_end *end, struct report *report, struct 
     if (status != STATUS_OK)
         return status;
     report->role = END_ECHO;
-    report->agreement = (struct agreement){ .hellos_sent = end->greeting.hellos,
+    report->agreement = (struct agreement){ .present = true,
+                                            .hellos_sent = end->greeting.hellos,
                                             .hellos_answered = end->greeting.answered,
-                                            .rtt_ns = NONE_INT };
+                                            .rtt_ns = NONE_INT,
+                                            .strangers = end->strangers };
     return STATUS_OK;
 }

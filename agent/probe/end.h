@@ -50,8 +50,8 @@ enum status sender_end_phase(struct sender_end *end, enum phase_kind kind,
 /* Datagrams sent and echoes received in the running phase so far; from watch->tick. */
 void sender_end_progress(const struct sender_end *end, int64_t *out_sent, int64_t *out_received);
 
-/* Fills addresses, grants, agreement, the measure phase's rtt_ns and the host with its counters
- * around the case; the phases, ids and times are the caller's. */
+/* Fills addresses, grants, agreement, the clock, the measure phase's times and the host with its
+ * counters around the case; the phases, ids and times are the caller's. */
 enum status sender_end_report(struct sender_end *end, struct report *report,
                               struct fault *fault) must_check;
 

@@ -8,6 +8,9 @@
 #include "agent/probe/run_frame.h"
 #include "agent/probe/system_count.h"
 
+/* As fast as the kernels' NTP code (MAXFREQ) lets a clock's error grow. */
+#define DRIFT_PER_S (500 * NS_PER_US)
+
 /* An order has been admitted; what would not be a session all the same is refused. */
 static enum status check(const struct end_order *order, struct fault *fault)
 {
@@ -28,6 +31,19 @@ static enum status check(const struct end_order *order, struct fault *fault)
     return STATUS_OK;
 }
 
+/* The wall clock is read between two readings of the other: half of the gap is what it costs. */
+static void read_clocks(struct end_base *base)
+{
+    struct mono before = mono_now();
+    struct wall wall = wall_now();
+    int64_t gap = mono_between(before, mono_now());
+
+    base->ground.timebase = (struct timebase){ wall, mono_after(before, gap / 2) };
+    wall_state(&base->clock);
+    if (base->clock.max_error_ns != NONE_INT)
+        base->clock.max_error_ns += (gap + 1) / 2;
+}
+
 enum status end_base_init(struct end_base *base, const struct end_order *order, enum host_role role,
                           struct fault *fault)
 {
@@ -46,8 +62,8 @@ enum status end_base_init(struct end_base *base, const struct end_order *order, 
     pattern_init(&base->pattern, session_seed(order->key));
     base->ground = (struct session_ground){ .format = { STAMP_AUTHENTICATED, &base->key },
                                             .pattern = &base->pattern,
-                                            .timebase = { wall_now(), mono_now() },
                                             .hello_ssid = order->ssid };
+    read_clocks(base);
     machine_describe(&base->host);
     base->host.role = role;
     if (order->idle_s > 0)
@@ -89,10 +105,22 @@ void end_half_fill(struct half_phase *half, const struct end_sample *before,
     half->drops = sockets.drops;
 }
 
+/* What the kernel said, and what it adds itself in such a time while nobody tells it better. */
+static struct clock_report clock_by_now(const struct end_base *base)
+{
+    struct clock_report clock = base->clock;
+    int64_t since = mono_between(base->ground.timebase.mono, mono_now());
+
+    if (clock.max_error_ns != NONE_INT)
+        clock.max_error_ns += (since / NS_PER_S + 1) * DRIFT_PER_S;
+    return clock;
+}
+
 enum status end_base_report(struct end_base *base, struct report *report, struct fault *fault)
 {
     enum status status = run_frame_close(&base->host, fault);
 
+    report->clock = clock_by_now(base);
     if (status != STATUS_OK)
         return status;
     report->params = base->order.params;
@@ -102,7 +130,6 @@ enum status end_base_report(struct end_base *base, struct report *report, struct
     }
     if (base->peer.length > 0)
         addr_format(&base->peer, report->peer);
-    wall_state(&report->clock);
     report->rcvbuf = base->rcvbuf;
     report->sndbuf = base->sndbuf;
     record_done(&host_record, &report->host);

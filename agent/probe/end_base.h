@@ -14,6 +14,7 @@ struct end_base {
     struct session session;  /* of the last phase */
     struct addr local, peer; /* in use; of length 0 while there are none */
     struct grant rcvbuf, sndbuf;
+    struct clock_report clock; /* when the timebase was read */
     struct host host;
 };
 

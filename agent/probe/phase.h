@@ -11,6 +11,7 @@
 
 /* After the last send, how long echoes are waited for on loopback (measurement.md). */
 #define PHASE_DRAIN_NS     (250 * NS_PER_MS)
+#define PHASE_DRAIN_RTTS   4 /* between hosts, of the slowest seen, if that is longer */
 #define PHASE_DRAIN_MAX_NS (30 * NS_PER_S) /* however slow the other host is */
 
 /* How the owner of a phase looks in while it runs, from its own thread. */
@@ -52,7 +53,7 @@ struct phase_times {
 struct phase_order {
     const struct case_common *common;
     double seconds;   /* of sending */
-    int64_t drain_ns; /* at least; without an echo role here, 4 times the slowest echo if longer */
+    int64_t drain_ns; /* at least; without an echo role here, PHASE_DRAIN_RTTS if longer */
     const struct phase_watch *watch;
 };
 

@@ -10,12 +10,11 @@ enum { TOKENS_MAX = 64 };
 #define DONE_TOKEN (UINT64_MAX - 1)
 /* A new thread may have been put on the processor of one that is awake; having slept, it is woken
  * on an idle one. */
-#define SETTLE_MS  1
-#define STOP_NS    (50 * NS_PER_MS) /* how soon a thread notices that it is to stop */
-#define ALERT_NS   (50 * NS_PER_US) /* how long a thread looks before it sleeps */
-#define AWAKE_NS   (20 * NS_PER_MS) /* how long an echo worker waits for a burst without sleeping */
-#define SPIN_NS    (2 * NS_PER_MS)  /* pacing finer than a poller's grain looks without waiting */
-#define DRAIN_RTTS 4                /* between hosts (measurement.md) */
+#define SETTLE_MS 1
+#define STOP_NS   (50 * NS_PER_MS) /* how soon a thread notices that it is to stop */
+#define ALERT_NS  (50 * NS_PER_US) /* how long a thread looks before it sleeps */
+#define AWAKE_NS  (20 * NS_PER_MS) /* how long an echo worker waits for a burst without sleeping */
+#define SPIN_NS   (2 * NS_PER_MS)  /* pacing finer than a poller's grain looks without waiting */
 
 static bool is_set(const atomic_bool *flag)
 {
@@ -135,6 +134,8 @@ static void serve_until_deadline(struct hand *hand)
         now = mono_now();
         note_stall(hand, now, left);
     }
+    if (interval_ns > 0 && !crew_stopped(crew))
+        sender_pace_end(hand->sender, interval_ns, crew->deadline);
 }
 
 /* Some sender waits for an echo, or what this thread has read waits for its answer. */
@@ -148,11 +149,10 @@ static bool is_awaited(const struct hand *hand)
 static int64_t drain_ns(struct crew *crew)
 {
     int64_t least = crew->order->drain_ns;
-    int64_t slow = DRAIN_RTTS * atomic_load(&crew->slowest_ns);
+    int64_t slow = PHASE_DRAIN_RTTS * atomic_load(&crew->slowest_ns);
+    bool longer = crew->roles->echo_workers == NULL && slow > least;
 
-    if (crew->roles->echo_workers != NULL || slow < least)
-        return least;
-    return at_most(slow, PHASE_DRAIN_MAX_NS);
+    return at_most(longer ? slow : least, PHASE_DRAIN_MAX_NS);
 }
 
 /* Reads on until nothing is outstanding at any sender or the drain has passed. It passes only

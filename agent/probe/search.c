@@ -99,6 +99,7 @@ void search_begin_hello(struct search *search, struct mono when)
 {
     search->counts = (struct search_result){ .outcome = search->counts.outcome };
     search->heard = false;
+    search->hellos = 0;
     search->next_hello = when;
     search_change_state(search, SEARCH_HELLO);
 }
@@ -122,7 +123,7 @@ static void step_hello(struct search *search, struct mono now)
 {
     int64_t wait = search->reachable || !search->told ? SEARCH_HELLO_NS : search->config.check_ns;
 
-    if (search->heard) {
+    if (search->heard && search->hellos > 0) {
         start(search);
         if (search->config.guess > 0)
             search->table.hint = search_scale_rank(&search->table.scale, search->config.guess) + 1;
@@ -257,9 +258,22 @@ static struct search_ask send_one(struct search *search, int32_t rank, struct mo
     return ask;
 }
 
+/* What the round still has, less the sizes below one that is proven by now. */
+static void drop_answered(struct search *search)
+{
+    struct search_round *round = &search->round;
+    size_t kept = round->next;
+
+    for (size_t i = round->next; i < round->count; i++)
+        if (round->ranks[i] == SEARCH_CONTROL_RANK || round->ranks[i] >= search->table.lo)
+            round->ranks[kept++] = round->ranks[i];
+    round->count = kept;
+}
+
 enum status search_next(struct search *search, struct mono now, struct search_ask *out_ask)
 {
     expire(search, now);
+    drop_answered(search);
     do {
         search->moved = false;
         step(search, now);
@@ -276,11 +290,9 @@ static struct mono deadline_of_state(const struct search *search)
 {
     if (search->state == SEARCH_HELLO)
         return search->next_hello;
-    if (search->paused)
-        return search->next_round;
     if (search->state == SEARCH_WATCHING)
         return search_watch_deadline(search);
-    return (struct mono){ 0 };
+    return search->paused ? search->next_round : (struct mono){ 0 };
 }
 
 struct mono search_deadline(const struct search *search)

@@ -29,7 +29,6 @@ bool search_acked(struct search *search, uint32_t id, struct mono now)
     search_timer_sample(&search->timer, mono_between(slot->sent, now));
     search->heard = true;
     search->silent = 0;
-    search->hellos = 0;
     search->last_heard = now;
     if (slot->rank != SEARCH_CONTROL_RANK) {
         prove(search, slot->rank, id);

@@ -50,12 +50,12 @@ void search_watch_dead(struct search *search, struct mono now)
 }
 
 /* Whether the last try of lo was lost, or an ICMP error asks for another. */
-static bool is_doubted(struct search *search)
+static bool is_doubted(const struct search *search)
 {
-    const struct search_record *record = search_table_find(&search->table, search->table.lo);
+    const struct search_record *record = &search->table.records[0];
 
-    if (record == NULL)
-        return false;
+    if (search->table.count == 0 || record->rank != search->table.lo)
+        return false; /* not even the floor passes */
     return search->alarmed || record->lost > 0 || record->refused > 0;
 }
 
@@ -83,8 +83,7 @@ void search_watch_step(struct search *search, struct mono now)
         return;
     }
     search->hurry = search->alarmed;
-    if ((!doubted && mono_between(search_watch_deadline(search), now) < 0) ||
-        !search_round_over(search, now))
+    if (!search_round_over(search, now) || mono_between(search_watch_deadline(search), now) < 0)
         return;
     if (doubted || mono_between(search->next_check, now) >= 0) {
         search->alarm_spent = doubted && (search->alarmed || search->alarm_spent);
@@ -106,10 +105,13 @@ void search_watch_step(struct search *search, struct mono now)
 struct mono search_watch_deadline(const struct search *search)
 {
     struct mono next = search->next_check;
+    bool urgent = search->raises_left > 0 || is_doubted(search);
 
-    if (search->raises_left > 0)
-        return search->next_round;
-    return mono_between(next, search->next_raise) < 0 ? search->next_raise : next;
+    if (mono_between(next, search->next_raise) < 0)
+        next = search->next_raise;
+    if (urgent || (search->paused && mono_between(next, search->next_round) > 0))
+        return search->paused ? search->next_round : (struct mono){ 0 };
+    return next;
 }
 
 bool search_event(struct search *search, struct search_event *out_event)

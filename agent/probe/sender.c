@@ -41,6 +41,7 @@ struct sender {
     struct pace pace;
     struct leg forward, reverse;
     struct histogram rtt;
+    struct delays there, back;
     struct datagram inbox[DATAGRAM_BATCH_MAX];
     struct datagram outbox[DATAGRAM_BATCH_MAX];
     uint8_t heads[DATAGRAM_BATCH_MAX][STAMP_HEAD_MAX + SHORT_PADDING];
@@ -100,6 +101,7 @@ void sender_begin(struct sender *sender, const struct session *session, size_t w
     sender->forward = (struct leg){ 0 };
     sender->reverse = (struct leg){ 0 };
     histogram_init(&sender->rtt);
+    sender->there = sender->back = (struct delays){ 0 };
     for (size_t i = 0; i < sender->count; i++) {
         struct client *client = &sender->clients[i];
 
@@ -206,17 +208,36 @@ struct mono sender_pace(struct sender *sender, int64_t interval_ns, struct mono 
     return sender->due;
 }
 
+void sender_pace_end(struct sender *sender, int64_t interval_ns, struct mono deadline)
+{
+    int64_t left = mono_between(sender->due, deadline);
+
+    if (left > 0)
+        sender->pace.skipped += (left + interval_ns - 1) / interval_ns;
+}
+
 struct pace sender_pace_kept(const struct sender *sender)
 {
     return sender->pace;
 }
 
-/* Less the time that the echo role had it, when its timestamps make sense. */
-static int64_t round_trip(const struct stamp_reply *reply, int64_t whole)
+/* The whole time and, when the echo role's timestamps make sense, what it had of it and how the
+ * rest is divided by the two ends' clocks. */
+static void enter_times(struct sender *sender, const struct stamp_reply *reply, int64_t whole)
 {
     int64_t residence = stamp_ntp_between(reply->receive_timestamp, reply->timestamp);
+    int64_t there = stamp_ntp_between(reply->sender_timestamp, reply->receive_timestamp);
 
-    return residence >= 0 && residence <= whole ? whole - residence : whole;
+    if (whole > sender->slowest_ns)
+        sender->slowest_ns = whole;
+    if (residence < 0 || residence > whole) {
+        histogram_add(&sender->rtt, whole);
+        return;
+    }
+    histogram_add(&sender->rtt, whole - residence);
+    delays_add(&sender->there, there);
+    /* T4 - T3 is the rest of T4 - T1, whatever the clocks are apart. */
+    delays_add(&sender->back, whole - residence - there);
 }
 
 /* True when the datagram is an echo of this phase to something that was sent, whatever its padding;
@@ -266,13 +287,8 @@ static bool enter(struct sender *sender, struct client *client, const struct dat
     if (late || arrival == ARRIVAL_BEYOND || arrival == ARRIVAL_DUPLICATE)
         return false;
     close = window_close(&client->window, reply.sender_sequence, &sent);
-    if (close == WINDOW_CLOSED) {
-        int64_t whole = mono_between(sent, now);
-
-        histogram_add(&sender->rtt, round_trip(&reply, whole));
-        if (whole > sender->slowest_ns)
-            sender->slowest_ns = whole;
-    }
+    if (close == WINDOW_CLOSED)
+        enter_times(sender, &reply, mono_between(sent, now));
     if (close != WINDOW_CLOSED && close != WINDOW_UNTIMED)
         return false;
     sender->outstanding--;
@@ -378,4 +394,10 @@ void sender_account(const struct sender *sender, struct leg *forward, struct leg
     ledger_merge(forward, &sender->forward);
     ledger_merge(reverse, &sender->reverse);
     histogram_merge(rtt, &sender->rtt);
+}
+
+void sender_delays(const struct sender *sender, struct delays *forward, struct delays *reverse)
+{
+    delays_merge(forward, &sender->there);
+    delays_merge(reverse, &sender->back);
 }

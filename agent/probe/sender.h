@@ -4,6 +4,7 @@
 #ifndef SONDE_PROBE_SENDER_H
 #define SONDE_PROBE_SENDER_H
 
+#include "agent/probe/delays.h"
 #include "agent/probe/engine.h"
 #include "agent/probe/histogram.h"
 #include "agent/probe/session.h"
@@ -33,6 +34,9 @@ size_t sender_collect(struct sender *sender, size_t client, bool resend, struct 
  * due at `now` and returns when the next is due. A slot that was missed by more than an interval
  * is skipped and counted, never made up for. */
 struct mono sender_pace(struct sender *sender, int64_t interval_ns, struct mono now);
+
+/* Its time was over at `deadline`: what was due before and did not go out is skipped too. */
+void sender_pace_end(struct sender *sender, int64_t interval_ns, struct mono deadline);
 
 /* How well it kept its pace: the largest delay of a burst and the bursts that were skipped. */
 struct pace {
@@ -68,5 +72,9 @@ struct mono sender_last_echo(const struct sender *sender);
  * of the reverse leg, the round-trip times. */
 void sender_account(const struct sender *sender, struct leg *forward, struct leg *reverse,
                     struct histogram *rtt);
+
+/* Adds the one-way delays of the echoes that have a round-trip time and timestamps that make sense:
+ * T2 - T1 and T4 - T3 (RFC 8762) as the two ends' clocks tell them. */
+void sender_delays(const struct sender *sender, struct delays *forward, struct delays *reverse);
 
 #endif

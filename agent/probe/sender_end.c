@@ -22,7 +22,9 @@ struct sender_end {
     int64_t unreachable; /* "port unreachable" that came while it said hello */
     int refused;         /* errno of a hello that the kernel did not take */
     bool measured;
-    struct histogram rtt; /* of the measure phase */
+    /* Of the measure phase. */
+    struct histogram rtt;
+    struct delays there, back;
 };
 
 /* --- sockets -------------------------------------------------------------------------------- */
@@ -222,6 +224,14 @@ enum status sender_end_agree(struct sender_end *end, const struct phase_watch *w
     return STATUS_OK;
 }
 
+/* On a path that is slow the first echo of a short phase comes when its time is long over. */
+static int64_t least_drain_ns(const struct sender_end *end)
+{
+    int64_t slow = PHASE_DRAIN_RTTS * end->hello.rtt_ns;
+
+    return slow > END_DRAIN_NS ? slow : END_DRAIN_NS;
+}
+
 /* --- phases --------------------------------------------------------------------------------- */
 
 static enum status run_senders(struct sender_end *end, enum phase_kind kind,
@@ -233,7 +243,7 @@ static enum status run_senders(struct sender_end *end, enum phase_kind kind,
     const struct phase_order order = {
         .common = &params->common,
         .seconds = kind == PHASE_WARMUP ? params->common.warmup_s : params->common.seconds,
-        .drain_ns = END_DRAIN_NS,
+        .drain_ns = least_drain_ns(end),
         .watch = watch,
     };
     enum status status;
@@ -264,6 +274,9 @@ static void gather(struct sender_end *end, enum phase_kind kind, const struct ph
     half->skipped_bursts = open_loop ? times->pace.skipped : NONE_INT;
     if (kind == PHASE_MEASURE) {
         end->rtt = *rtt;
+        end->there = end->back = (struct delays){ 0 };
+        for (size_t i = 0; i < end->threads; i++)
+            sender_delays(end->senders[i], &end->there, &end->back);
         end->measured = true;
     }
     free(rtt);
@@ -312,13 +325,20 @@ enum status sender_end_report(struct sender_end *end, struct report *report, str
         return status;
     report->role = END_SENDER;
     report->agreement =
-        (struct agreement){ .hellos_sent = end->hello.sent,
+        (struct agreement){ .present = true,
+                            .hellos_sent = end->hello.sent,
                             .hellos_answered = end->hello.answered,
-                            .rtt_ns = end->hello.confirming ? end->hello.rtt_ns : NONE_INT };
+                            .rtt_ns = end->hello.confirming ? end->hello.rtt_ns : NONE_INT,
+                            .strangers = NONE_INT };
     if (end->measured) {
         report->rtt_ns.present = true;
         report->rtt_ns.clock = RTT_CLOCK_USER;
         histogram_to_rtt(&end->rtt, &report->rtt_ns);
     }
+    if (end->there.count > 0)
+        report->one_way_ns = (struct one_way_seen){ .present = true,
+                                                    .count = end->there.count,
+                                                    .forward = delays_summary(&end->there),
+                                                    .reverse = delays_summary(&end->back) };
     return STATUS_OK;
 }

@@ -19,8 +19,8 @@
  * does not matter this average is a martingale that begins at 1, and the chance that it ever
  * reaches 1 / SIZE_LOSS_CHANCE is at most SIZE_LOSS_CHANCE (Ville), although the sizes of each
  * block are chosen after those before it and the test is asked after each. So a threshold is
- * reported on a path without one in at most 1 of 1,000 runs, whatever its loss and however it comes
- * in rows.
+ * reported on a path without one in at most 1 of 10,000 runs, whatever its loss and however it
+ * comes in rows.
  *
  * What the same averages say about T is its posterior distribution: its median is the threshold,
  * its 0.5 % and 99.5 % points are the bounds. The sizes near the edge are its quantiles, so that
@@ -38,7 +38,7 @@
 
 #include "proto/base/status.h"
 
-#define SIZE_LOSS_CHANCE 1e-3
+#define SIZE_LOSS_CHANCE 1e-4
 
 enum {
     SIZE_LOSS_BUDGET = 20000, /* datagrams */

@@ -348,7 +348,7 @@ static enum status fetch_text(struct remote *remote, const char *run, struct buf
                               struct fault *fault)
 {
     struct message_show show;
-    union message answer;
+    union message answer = { .type = MESSAGE_PING };
     bool last = false;
     enum status status;
 

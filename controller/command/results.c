@@ -150,7 +150,7 @@ static void print_row(const struct case_row *row)
     snprintf(pair, sizeof pair, "%s > %s", row->from, row->to);
     if (row->rtt_p50_ns != NONE_INT)
         text_duration(row->rtt_p50_ns, rtt);
-    printf("%-8.8s  %-20.20s  %-24s  %6lld x %-5lld  %-5s  %9lld  %8lld  %8lld  %9s", row->run,
+    printf("%-13.13s  %-20.20s  %-24s  %6lld x %-5lld  %-5s  %9lld  %8lld  %8lld  %9s", row->run,
            row->started, pair, (long long)row->params.payload, (long long)row->params.window,
            case_status_names[row->status], (long long)row->sent, (long long)row->forward_lost,
            (long long)row->reverse_lost, rtt);
@@ -170,7 +170,7 @@ static void print_table(const struct listing *listing)
         printf("No case matches.\n");
         return;
     }
-    printf("%-8s  %-20s  %-24s  %-14s  %-5s  %9s  %8s  %8s  %9s  %s\n", "RUN", "STARTED",
+    printf("%-13s  %-20s  %-24s  %-14s  %-5s  %9s  %8s  %8s  %9s  %s\n", "RUN", "STARTED",
            "FROM > TO", "PAYLOAD x WIN", "", "SENT", "FWD LOST", "REV LOST", "RTT P50", "LOST TO");
     for (size_t i = 0; i < listing->cases.count; i++)
         print_row((const struct case_row *)listing->cases.items + i);

@@ -6,10 +6,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Where a walk over a record's fields is: names go in front, commas between. */
+/* Where a walk over a record's fields is: commas go between. */
 struct line {
     struct buf *out;
-    bool names; /* the line of names, else of values */
     bool begun;
 };
 
@@ -70,6 +69,7 @@ static void put_value(struct buf *out, const struct field *field, const void *at
     }
 }
 
+/* Without an object, the names. */
 static void put_fields(struct line *line, const struct record *record, const void *object,
                        const char *prefix)
 {
@@ -84,7 +84,7 @@ static void put_fields(struct line *line, const struct record *record, const voi
         if (line->begun)
             buf_text(line->out, ",");
         line->begun = true;
-        if (line->names)
+        if (at == NULL)
             buf_printf(line->out, "%s%s%s", prefix, *prefix != '\0' ? "." : "", field->name);
         else
             put_value(line->out, field, at);
@@ -93,7 +93,7 @@ static void put_fields(struct line *line, const struct record *record, const voi
 
 void results_csv(const struct list *cases, struct buf *out_text)
 {
-    struct line names = { .out = out_text, .names = true };
+    struct line names = { .out = out_text };
 
     put_fields(&names, &case_row_record, NULL, "");
     buf_text(out_text, "\r\n");

@@ -12,7 +12,6 @@
 #include "proto/base/text.h"
 #include "proto/base/utf8.h"
 #include "proto/wire/record_table.h"
-#include "proto/wire/stamp.h"
 
 enum { LABEL_SIZE = 160, DRAIN_S = 1, SET_UP_S = 1 };
 
@@ -100,21 +99,6 @@ static void set_defaults(struct plan *plan)
     };
 }
 
-static enum status check_payloads(const struct plan *plan, struct fault *fault)
-{
-    for (size_t i = 0; i < plan->payloads.count; i++) {
-        int64_t payload = ((const int64_t *)plan->payloads.items)[i];
-
-        if (!stamp_size_ok(STAMP_AUTHENTICATED, (size_t)payload))
-            return fault_set(fault, STATUS_RANGE,
-                             "payload: %lld is not allowed between hosts: %d (a bare authenticated "
-                             "STAMP datagram), or %d and up",
-                             (long long)payload, STAMP_AUTHENTICATED_SIZE,
-                             STAMP_AUTHENTICATED_SIZE + STAMP_TLV_HEADER_SIZE);
-    }
-    return STATUS_OK;
-}
-
 static enum exit_code check_request(struct request *request)
 {
     struct fault fault = { "" };
@@ -135,8 +119,7 @@ static enum exit_code check_request(struct request *request)
         fprintf(stderr, "sonde run: --engine: %s\n", fault.text);
         return EXIT_USAGE;
     }
-    if (plan_check(&request->question.plan, &fault) != STATUS_OK ||
-        check_payloads(&request->question.plan, &fault) != STATUS_OK) {
+    if (plan_check_pair(&request->question.plan, &fault) != STATUS_OK) {
         fprintf(stderr, "sonde run: --%s\n", fault.text);
         return EXIT_USAGE;
     }
@@ -247,7 +230,7 @@ static enum status ask(struct view *view, int argc, char **argv, struct fault *f
     return STATUS_OK;
 }
 
-/* --- while it runs ------------------------------------------------------------------------------
+/* --- while it runs -----------------------------------------------------------------------------
  */
 
 static double seconds_of(const struct case_params *params)
@@ -372,8 +355,20 @@ static enum status follow(struct view *view, struct fault *fault)
     return status;
 }
 
-/* --- afterwards ---------------------------------------------------------------------------------
+/* --- afterwards --------------------------------------------------------------------------------
  */
+
+/* Where no sender has begun, as when a host refused, the reason is all there is to tell. */
+static bool has_begun(const struct run *run)
+{
+    const struct case_result *cases = run->cases.items;
+
+    for (size_t i = 0; i < run->cases.count; i++) {
+        if (cases[i].agreement.present || cases[i].status != CASE_ERROR)
+            return true;
+    }
+    return false;
+}
 
 static enum exit_code keep(struct view *view, char **argv)
 {
@@ -387,6 +382,10 @@ static enum exit_code keep(struct view *view, char **argv)
         complain(view->reason);
     if (remote_fetch_run(view->remote, view->run, &run, &fault) != STATUS_OK)
         return view->outcome == RUN_FAILED ? EXIT_FAILED : complain(fault.text);
+    if (view->outcome == RUN_FAILED && !has_begun(&run)) {
+        run_done(&run);
+        return EXIT_FAILED;
+    }
     kept = keep_run(argv[0], request->output, &run, path);
     keep_print(&run, request->json, path, terminal_run);
     code = view->outcome == RUN_FAILED ? EXIT_FAILED : keep_outcome(argv[0], &run, request->check);

@@ -128,7 +128,8 @@ struct making {
     size_t count;
     struct report *first[END_COUNT], *last[END_COUNT]; /* may be the same */
     char finished[32];                                 /* the latest end that a report tells */
-    size_t measured;                                   /* cases with a report */
+    int64_t step_ns[END_COUNT]; /* the largest step of each host's wall clock */
+    size_t measured;            /* cases with a report */
 };
 
 static char *copy_of(const char *text)
@@ -185,7 +186,10 @@ static enum status read_errors(struct making *making, struct fault *fault)
 static void keep_report(struct making *making, size_t end, struct report **report)
 {
     struct report *old = making->last[end];
+    int64_t step_ns = (*report)->host.clock_step_ns;
 
+    if (step_ns != NONE_INT && llabs(step_ns) > llabs(making->step_ns[end]))
+        making->step_ns[end] = step_ns;
     if (strcmp((*report)->finished, making->finished) > 0)
         text_copy(making->finished, sizeof making->finished, (*report)->finished);
     if (making->first[end] == NULL)
@@ -274,6 +278,8 @@ static void add_hosts(struct making *making)
             unknown_host(making, (enum end_role)i, host);
         else
             verdict_host(making->first[i], making->last[i], host);
+        if (making->first[i] != NULL && host->clock_step_ns != NONE_INT)
+            host->clock_step_ns = making->step_ns[i];
     }
 }
 

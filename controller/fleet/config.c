@@ -69,7 +69,7 @@ void controller_config_init(struct controller_config_file *out_config)
     SET(out_config->store.path, "/var/lib/sonde/sonde.sqlite");
     out_config->store.keep_days = 90;
     out_config->limits.agents = 10000;
-    out_config->limits.strangers = 512;
+    out_config->limits.strangers = 1024;
     out_config->limits.outbound_bytes = INT64_C(4) << 20;
     out_config->limits.outbound_all_bytes = INT64_C(256) << 20;
     out_config->limits.runs = 64;

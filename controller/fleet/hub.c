@@ -66,14 +66,11 @@ static void bury(struct hub *hub, struct connection *connection)
 {
     const char *name = fleet_lost(hub->fleet, connection->peer, hub->now);
 
-    if (name != NULL) {
-        log_line(LOG_LEVEL_INFO, "agent %s (%s): gone: %s", name, connection->address,
-                 connection->reason);
+    log_line(name != NULL && !connection->refused ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG,
+             "%s %s (%s): gone: %s", role_names[connection->role], connection->name,
+             connection->address, connection->reason);
+    if (name != NULL)
         hub_agent_away(hub, name, connection->reason);
-    } else {
-        log_line(LOG_LEVEL_DEBUG, "%s %s (%s): gone: %s", role_names[connection->role],
-                 connection->name, connection->address, connection->reason);
-    }
     for (size_t i = 0; i < hub->run_count; i++) {
         for (size_t k = 0; k < 2; k++) {
             if (hub->runs[i]->watchers[k] == connection->peer)

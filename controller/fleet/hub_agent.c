@@ -3,8 +3,9 @@
 #include "proto/base/log.h"
 #include "proto/base/text.h"
 
-static void refuse(struct hub *hub, const struct connection *agent, const char *reason)
+static void refuse(struct hub *hub, struct connection *agent, const char *reason)
 {
+    agent->refused = true;
     log_line(LOG_LEVEL_WARNING, "agent %s (%s): refused: %s", agent->name, agent->address, reason);
     hub->port.close(hub->port.context, agent->peer, reason);
 }

@@ -12,7 +12,6 @@
 #include "proto/wire/stamp.h"
 
 /* An end of a session waits for the other one, which may listen first, for less than this. */
-#define IDLE_MAX_S 20.0
 
 void hub_answer_error(struct hub *hub, const struct connection *operator_, int64_t request,
                       const char *reason)
@@ -42,27 +41,6 @@ static enum status check_agent(const struct hub *hub, const char *flag, const ch
                          flag, name, nearest);
     return fault_set(fault, STATUS_NOT_FOUND, "%s: no agent is called %s; %zu are known", flag,
                      name, fleet_count(hub->fleet));
-}
-
-/* Between hosts every datagram is authenticated, which takes more room. */
-static enum status check_plan(const struct plan *plan, struct fault *fault)
-{
-    const int64_t *payloads = plan->payloads.items;
-    enum status status = plan_check(plan, fault);
-
-    for (size_t i = 0; i < plan->payloads.count && status == STATUS_OK; i++) {
-        if (!stamp_size_ok(STAMP_AUTHENTICATED, (size_t)payloads[i]))
-            status = fault_set(fault, STATUS_RANGE,
-                               "payload: %" PRId64 " is not allowed between hosts: %d (a bare "
-                               "authenticated STAMP datagram), or from %d up",
-                               payloads[i], STAMP_AUTHENTICATED_SIZE,
-                               STAMP_AUTHENTICATED_SIZE + STAMP_TLV_HEADER_SIZE);
-    }
-    if (status == STATUS_OK && plan->idle_s > IDLE_MAX_S)
-        status =
-            fault_set(fault, STATUS_RANGE, "idle_s: %g is not allowed between hosts: at most %g",
-                      plan->idle_s, IDLE_MAX_S);
-    return status;
 }
 
 /* A zone is an interface of `from`: only that host can check it. */
@@ -123,7 +101,7 @@ static enum status check_order(const struct hub *hub, const struct message_run *
                            "loopback\" measures within one host",
                            order->from);
     if (status == STATUS_OK)
-        status = check_plan(&order->plan, fault);
+        status = plan_check_pair(&order->plan, fault);
     if (status == STATUS_OK)
         status = find_address(hub, order, out_address, fault);
     return status;

@@ -28,6 +28,7 @@ struct connection {
     char name[NAME_SIZE];
     char address[ADDR_TEXT_SIZE];
     bool greeted;               /* an agent that has said hello */
+    bool refused;               /* and why was logged */
     bool turned_away;           /* a result of it could not be taken in */
     bool unreadable;            /* a report of it could not be read, and that was logged */
     char reason[REASON_SIZE];   /* why it went down */
@@ -120,6 +121,9 @@ struct hub_run *hub_find_run(const struct hub *hub, const char *run);
 
 /* A case has its row now: of two reports (`joined`), or the error that was seen here. */
 void hub_case_done(struct hub *hub, const struct case_row *row, bool joined);
+
+/* The report of this end of a case is stored. */
+void hub_case_reported(struct hub *hub, const char *run, enum end_role role, int64_t index);
 
 void hub_stop_run(struct hub *hub, struct hub_run *run, const char *reason);
 void hub_agent_message(struct hub *hub, const struct connection *agent,

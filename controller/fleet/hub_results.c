@@ -110,6 +110,15 @@ static enum status join(struct hub *hub, const struct run_entry *entry,
     return status;
 }
 
+static void tell_measure(struct hub *hub, const struct case_job *job,
+                         const struct case_reports *reports)
+{
+    for (size_t i = 0; i < END_COUNT; i++) {
+        if (reports->ends[i] != NULL)
+            hub_case_reported(hub, job->run, (enum end_role)i, job->index);
+    }
+}
+
 static enum status do_for_run(struct hub *hub, const struct run_entry *entry,
                               const struct case_job *job, struct fault *fault)
 {
@@ -132,6 +141,8 @@ static enum status do_for_run(struct hub *hub, const struct run_entry *entry,
     else if (reports.ends[END_SENDER] == NULL && reports.ends[END_ECHO] == NULL)
         status = fault_set(fault, STATUS_INVALID,
                            "a report of it came from an agent that has no part in the run");
+    if (status == STATUS_OK)
+        tell_measure(hub, job, &reports);
     case_reports_done(&reports);
     return status;
 }

@@ -36,6 +36,14 @@ void hub_case_done(struct hub *hub, const struct case_row *row, bool joined)
         measure_joined(run->measure, row->index, hub->now);
 }
 
+void hub_case_reported(struct hub *hub, const char *run, enum end_role role, int64_t index)
+{
+    struct hub_run *of = hub_find_run(hub, run);
+
+    if (of != NULL && of->state == HUB_RUN_MEASURES)
+        measure_reported(of->measure, role, index, hub->now);
+}
+
 /* --- the world of a measure ----------------------------------------------------------------- */
 
 static bool port_send(void *context, enum end_role role, const void *message)

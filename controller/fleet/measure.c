@@ -79,10 +79,22 @@ static void next_case(struct measure *measure, struct mono now)
     measure_open(measure, now);
 }
 
+/* What was measured until an error or a stop is worth a moment's wait. */
+static bool has_reports(const struct measure *measure)
+{
+    if (!measure->ending && !measure->failed)
+        return measure->joined;
+    for (size_t i = 0; i < END_COUNT; i++) {
+        if (measure->due[i] && !measure->came[i])
+            return false;
+    }
+    return true;
+}
+
 /* Both ends have closed, or will never say so. */
 static void closed(struct measure *measure, struct mono now)
 {
-    if (measure->ending || measure->failed || measure->joined)
+    if (has_reports(measure))
         next_case(measure, now);
     else
         measure_enter(measure, MEASURE_RESULTS, MEASURE_RESULT_NS, now);
@@ -166,6 +178,13 @@ static bool is_ours(const struct measure *measure, const union message *message)
     return at != 0 && strcmp((const char *)message + at, measure->session) == 0;
 }
 
+static void note_closed(struct measure *measure, enum end_role role, const union message *message)
+{
+    measure->closed[role] = true;
+    measure->due[role] = (message->type == MESSAGE_CLOSED && message->closed.result[0] != '\0') ||
+                         (message->type == MESSAGE_FAILED && message->failed.result[0] != '\0');
+}
+
 /* This end has nothing of the session any more, and says so by itself. */
 static void take_gone(struct measure *measure, enum end_role role, const union message *message,
                       struct mono now)
@@ -173,7 +192,7 @@ static void take_gone(struct measure *measure, enum end_role role, const union m
     bool refused = message->type == MESSAGE_REFUSED;
     struct fault why = { "" };
 
-    measure->closed[role] = true;
+    note_closed(measure, role, message);
     if (message->type == MESSAGE_CLOSED)
         (void)fault_set(&why, STATUS_INTERRUPTED, "%s closed before it was told to",
                         end_words[role]);
@@ -191,7 +210,7 @@ static void take_closing(struct measure *measure, enum end_role role, const unio
 {
     struct fault why = { "" };
 
-    measure->closed[role] = true;
+    note_closed(measure, role, message);
     if (message->type == MESSAGE_FAILED && !measure->failed && !measure->ending) {
         (void)fault_set(&why, STATUS_IO, "%s failed: %s", end_words[role], message->failed.reason);
         note_failure(measure, why.text);
@@ -266,6 +285,13 @@ void measure_message(struct measure *measure, enum end_role role, const union me
 
 /* --- other events --------------------------------------------------------------------------- */
 
+/* While they are waited for: are they there? */
+static void look_for_reports(struct measure *measure, struct mono now)
+{
+    if (measure->state == MEASURE_RESULTS && has_reports(measure))
+        next_case(measure, now);
+}
+
 void measure_away(struct measure *measure, enum end_role role, const char *reason, struct mono now)
 {
     struct fault why = { "" };
@@ -288,10 +314,21 @@ void measure_away(struct measure *measure, enum end_role role, const char *reaso
             closed(measure, now);
         break;
     case MEASURE_RESULTS:
+        measure->due[role] = false;
+        look_for_reports(measure, now);
+        break;
     case MEASURE_OVER:
     case MEASURE_STATE_COUNT:
         break;
     }
+}
+
+void measure_reported(struct measure *measure, enum end_role role, int64_t index, struct mono now)
+{
+    if (index != measure->index || measure->state == MEASURE_OVER)
+        return;
+    measure->came[role] = true;
+    look_for_reports(measure, now);
 }
 
 void measure_joined(struct measure *measure, int64_t index, struct mono now)
@@ -308,10 +345,10 @@ void measure_stop(struct measure *measure, const char *reason, struct mono now)
     if (measure->state == MEASURE_OVER)
         return;
     note_end(measure, RUN_STOPPED, reason);
-    if (measure->state == MEASURE_RESULTS)
-        over(measure, now);
-    else if (measure->state != MEASURE_CLOSE)
+    if (measure->state < MEASURE_CLOSE)
         close_case(measure, reason, now);
+    else
+        look_for_reports(measure, now);
 }
 
 static const char *late_end(const struct measure *measure)

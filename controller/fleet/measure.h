@@ -11,7 +11,8 @@
  * SEND         begin to `from`; waits for ended. Progress comes meanwhile.
  * END_ECHO     end to `to`; waits for ended.
  * CLOSE        close to both; waits for closed (or failed) of both.
- * RESULTS      waits until both reports are stored and joined (measure_joined).
+ * RESULTS      waits until both reports are stored and joined (measure_joined); after an error or
+ *              a stop, until those are stored that an end has said it has (measure_reported).
  * OVER         for good.
  *
  * Each state has a deadline: MEASURE_ANSWER_NS for an answer, MEASURE_AGREE_NS for the agreement,
@@ -19,7 +20,7 @@
  * it passes, or an end refuses, fails or is gone, the case is an error that says why, both ends are
  * told to close, and the run goes on with its next case, unless that error would come again
  * (refused, an agent away): then the run has failed. An end that closes before it is told to has
- * failed too. After an error no reports are waited for: they are joined when they come.
+ * failed too. What comes later is joined all the same.
  */
 #ifndef SONDE_FLEET_MEASURE_H
 #define SONDE_FLEET_MEASURE_H
@@ -87,6 +88,9 @@ void measure_away(struct measure *measure, enum end_role role, const char *reaso
 
 /* Both reports of this case are stored, and joined. */
 void measure_joined(struct measure *measure, int64_t index, struct mono now);
+
+/* The report of this end is stored. */
+void measure_reported(struct measure *measure, enum end_role role, int64_t index, struct mono now);
 
 /* An operator's stop, or the controller's own end: both ends close, then the run is over. */
 void measure_stop(struct measure *measure, const char *reason, struct mono now);

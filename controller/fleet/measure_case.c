@@ -76,7 +76,7 @@ void measure_open(struct measure *measure, struct mono now)
     measure->elapsed_s = 0;
     measure->sent = measure->received = 0;
     for (size_t i = 0; i < END_COUNT; i++)
-        measure->asked[i] = measure->closed[i] = false;
+        measure->asked[i] = measure->closed[i] = measure->due[i] = measure->came[i] = false;
     measure_enter(measure, MEASURE_OPEN_ECHO, MEASURE_ANSWER_NS + idle_ns(measure), now);
     send_open(measure, END_ECHO, now);
 }

@@ -22,6 +22,8 @@ struct measure {
     char target[ADDR_TEXT_SIZE];
     bool asked[END_COUNT];  /* open was sent to it */
     bool closed[END_COUNT]; /* nothing of the session is left there */
+    bool due[END_COUNT];    /* its report is on its way */
+    bool came[END_COUNT];   /* its report is stored */
     bool failed;            /* and the port has been told why */
     bool joined;
     enum phase_kind phase;

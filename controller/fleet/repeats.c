@@ -7,7 +7,7 @@
 #include "proto/base/memory.h"
 #include "proto/base/text.h"
 
-/* A key of which something was said lately. */
+/* Something of a key that was said lately. */
 struct seen {
     char key[REPEATS_KEY_SIZE];
     char words[REPEATS_WORDS_SIZE]; /* the last */
@@ -36,19 +36,27 @@ void repeats_free(struct repeats *repeats)
     free(repeats);
 }
 
-static struct seen *find(struct repeats *repeats, const char *key)
+/* Where this is counted. One key has REPEATS_REASONS of them at most. */
+static struct seen *find(struct repeats *repeats, const char *key, const char *words)
 {
-    struct seen *unused = NULL;
+    struct seen *unused = &repeats->seen[REPEATS_KEYS], *same = NULL;
+    size_t reasons = 0;
 
-    for (size_t i = 0; i < REPEATS_KEYS; i++) {
+    for (size_t i = REPEATS_KEYS; i-- > 0;) {
         struct seen *seen = &repeats->seen[i];
 
-        if (seen->used && strncmp(seen->key, key, sizeof seen->key - 1) == 0)
-            return seen;
-        if (!seen->used && unused == NULL)
+        if (!seen->used) {
             unused = seen;
+            continue;
+        }
+        if (strncmp(seen->key, key, sizeof seen->key - 1) != 0)
+            continue;
+        if (strncmp(seen->words, words, sizeof seen->words - 1) == 0)
+            return seen;
+        same = seen;
+        reasons++;
     }
-    return unused != NULL ? unused : &repeats->seen[REPEATS_KEYS];
+    return reasons < REPEATS_REASONS ? unused : same;
 }
 
 static void say(struct repeats *repeats, struct seen *seen, struct mono now)
@@ -67,7 +75,7 @@ void repeats_add(struct repeats *repeats, const char *key, const char *words, st
     struct seen *seen;
 
     repeats_tick(repeats, now);
-    seen = find(repeats, key);
+    seen = find(repeats, key, words);
     text_copy(seen->key, sizeof seen->key, key);
     text_copy(seen->words, sizeof seen->words, words);
     if (seen->used) {

@@ -1,4 +1,4 @@
-/* Log lines that repeat: one per key and REPEATS_NS, with how many were left out. Pure. */
+/* Log lines that repeat: one per key, words and REPEATS_NS, with how many were left out. Pure. */
 #ifndef SONDE_FLEET_REPEATS_H
 #define SONDE_FLEET_REPEATS_H
 
@@ -6,8 +6,9 @@
 
 #define REPEATS_NS (10 * NS_PER_S)
 
-/* Keys that are told apart at once; what others do counts as one more. */
-enum { REPEATS_KEYS = 128, REPEATS_KEY_SIZE = 80, REPEATS_WORDS_SIZE = 512 };
+/* Keys with words that are told apart at once; what others do counts as one more. So do further
+ * words of a key that has said REPEATS_REASONS different ones: it may be making them up. */
+enum { REPEATS_KEYS = 128, REPEATS_REASONS = 8, REPEATS_KEY_SIZE = 80, REPEATS_WORDS_SIZE = 512 };
 
 struct repeats;
 

@@ -44,6 +44,15 @@ static void on_certificates(void *context, struct mono now)
     loop_timer_set(server->loop, &server->certificates, mono_after(now, CERTIFICATES_NS));
 }
 
+static void on_tidy(void *context, struct mono now)
+{
+    struct server *server = context;
+
+    (void)now;
+    server->gone = 0;
+    memory_give_back();
+}
+
 static void on_watchdog(void *context, struct mono now)
 {
     struct server *server = context;
@@ -111,6 +120,7 @@ enum status server_new(struct loop *loop, const char *config_path, struct server
     init_timer(server, &server->strangers_due, on_strangers_due);
     init_timer(server, &server->certificates, on_certificates);
     init_timer(server, &server->watchdog, on_watchdog);
+    init_timer(server, &server->tidy, on_tidy);
     init_timer(server, &server->stop, on_stop);
     if (text_copy(server->path, sizeof server->path, config_path))
         status = build(server, fault);
@@ -312,6 +322,7 @@ void server_free(struct server *server)
     loop_timer_cancel(server->loop, &server->strangers_due);
     loop_timer_cancel(server->loop, &server->certificates);
     loop_timer_cancel(server->loop, &server->watchdog);
+    loop_timer_cancel(server->loop, &server->tidy);
     loop_timer_cancel(server->loop, &server->stop);
     channel_free(server->channel); /* says bye */
     hub_free(server->hub);

@@ -29,7 +29,9 @@ struct server {
     char told[FAULT_TEXT_SIZE]; /* about new certificates that cannot be used */
     bool end_told;              /* that these certificates will end soon */
 
-    struct loop_timer start, hub_due, strangers_due, certificates, watchdog, stop;
+    size_t gone; /* connections since memory was given back */
+
+    struct loop_timer start, hub_due, strangers_due, certificates, watchdog, tidy, stop;
 };
 
 /* --- server_world.c: between channel and hub ---------------------------------------------------

@@ -6,6 +6,10 @@
 
 #define DAY_S (24.0 * 3600)
 
+/* Memory is given back once so many connections have ended, and so long after that. */
+#define TIDY_COUNT 64
+#define TIDY_NS    NS_PER_S
+
 void server_settle(struct server *server)
 {
     struct mono due = hub_deadline(server->hub);
@@ -50,6 +54,9 @@ static void on_down(void *context, channel_peer peer, bool was_up, const char *r
     struct server *server = context;
     struct mono now = loop_now(server->loop);
 
+    /* What hundreds of strangers took would stay in pieces between what others have. */
+    if (++server->gone >= TIDY_COUNT && server->tidy.place == 0)
+        loop_timer_set(server->loop, &server->tidy, mono_after(now, TIDY_NS));
     if (was_up) {
         hub_down(server->hub, peer, reason, now);
         server_settle(server);
@@ -70,6 +77,7 @@ struct channel_rules server_channel_rules(const struct limits_config *limits)
 {
     return (struct channel_rules){
         .roles = 1u << ROLE_AGENT | 1u << ROLE_OPERATOR,
+        .patient = 1u << ROLE_AGENT, /* people wait for operators' answers */
         .peers_max = (size_t)limits->agents,
         .strangers_max = (size_t)limits->strangers,
         .outbound_cap = (size_t)limits->outbound_bytes,

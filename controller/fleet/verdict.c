@@ -171,6 +171,14 @@ static enum status join_halves(const struct half_phase *sender, const struct hal
     return status;
 }
 
+/* What both hosts say of a phase beyond its datagrams. */
+static void keep_host(const struct half_phase *half, struct phase *phase)
+{
+    *(int64_t *)list_append_sized(&phase->stalls_ns, sizeof(int64_t)) = half->stall_ns;
+    *(struct counters *)list_append_sized(&phase->counters, sizeof(struct counters)) =
+        half->counters;
+}
+
 static void keep_phase(const struct half_phase *sender, const struct half_phase *echo,
                        struct phase *phase)
 {
@@ -178,10 +186,8 @@ static void keep_phase(const struct half_phase *sender, const struct half_phase 
     phase->seconds = sender->seconds;
     phase->slip_ns = sender->slip_ns;
     phase->skipped_bursts = sender->skipped_bursts;
-    *(struct counters *)list_append_sized(&phase->counters, sizeof(struct counters)) =
-        sender->counters;
-    *(struct counters *)list_append_sized(&phase->counters, sizeof(struct counters)) =
-        echo->counters;
+    keep_host(sender, phase);
+    keep_host(echo, phase);
     if (phase_passed(phase) && phase->seconds > 0 &&
         (double)phase->reverse.received <= RATE_REASON * phase->seconds)
         phase->echoes_per_second = (double)phase->reverse.received / phase->seconds;
@@ -310,6 +316,8 @@ static enum status join(const struct report *const ends[END_COUNT], struct case_
     join_rtt(ends[END_SENDER], &result->rtt_ns);
     if (status == STATUS_OK)
         status = check_outcome(result, &broken);
+    if (status == STATUS_OK)
+        status = verdict_one_way(ends[END_SENDER], ends[END_ECHO], &result->one_way_ns, &broken);
     /* What an end says of itself explains more than what does not fit because of it. */
     if (said != STATUS_OK)
         return said;
@@ -344,6 +352,10 @@ void verdict_join(const struct report *sender, const struct report *echo,
     record_init(&case_result_record, out_result);
     out_result->index = any->index;
     out_result->params = any->params;
+    if (sender != NULL)
+        out_result->agreement = sender->agreement;
+    if (echo != NULL && echo->agreement.present)
+        out_result->agreement.strangers = echo->agreement.strangers;
     if (sender != NULL && echo != NULL)
         status = join_both(sender, echo, out_result, &fault);
     else

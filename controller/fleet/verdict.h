@@ -17,6 +17,14 @@
 void verdict_join(const struct report *sender, const struct report *echo,
                   struct case_result *out_result);
 
+/* What of the delays that the sender's report has can be told: a leg's only when neither clock was
+ * stepped, both are synchronized and the sum of their largest errors is no larger than the leg's
+ * smallest delay; else one_way.withheld says why not. *out_one_way, fresh from record_init, stays
+ * null without samples. STATUS_CORRUPT: the
+ * sender's delays are out of order. */
+enum status verdict_one_way(const struct report *sender, const struct report *echo,
+                            struct one_way *out_one_way, struct fault *fault) must_check;
+
 /* The two hosts as an archive has them: the facts of the first case's reports, counters from the
  * first case's beginning to the last one's end. Frees nothing; *out_host is the caller's. */
 void verdict_host(const struct report *first, const struct report *last, struct host *out_host);

@@ -90,6 +90,21 @@ static enum status write_folder(const char *parent, const char *name,
     return folder_write_whole(parent, name, files, sizeof files / sizeof files[0], fault);
 }
 
+/* The archive that is there already says the same. */
+static bool is_there(const char *parent, const char *name, const struct contents *contents)
+{
+    char path[ARCHIVE_PATH_SIZE + SUMS_NAME_SIZE];
+    struct buf sums;
+    bool same;
+
+    snprintf(path, sizeof path, "%s/%s/%s", parent, name, sums_name);
+    buf_init(&sums, SUMS_BYTES);
+    same = file_read(path, &sums, NULL) == STATUS_OK && sums.length == contents->sums.length &&
+           memcmp(sums.data, contents->sums.data, sums.length) == 0;
+    buf_done(&sums);
+    return same;
+}
+
 enum status archive_write(const char *parent, const struct run *run,
                           char out_path[ARCHIVE_PATH_SIZE], struct fault *fault)
 {
@@ -110,6 +125,8 @@ enum status archive_write(const char *parent, const struct run *run,
     status = make_contents(run, &contents, fault);
     if (status == STATUS_OK)
         status = write_folder(parent, name, &contents, fault);
+    if (status == STATUS_EXISTS && is_there(parent, name, &contents))
+        status = STATUS_OK;
     if (status == STATUS_OK)
         snprintf(out_path, ARCHIVE_PATH_SIZE, "%s/%s", parent, name);
     buf_done(&contents.sums);

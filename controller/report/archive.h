@@ -13,7 +13,8 @@ enum status archive_prepare(const char *parent, struct fault *fault) must_check;
 
 /* Writes the run whole or not at all as parent/<stamp>-<kind>-<8 hex of id>/ with run.json, its
  * figure and SHA256SUMS. The run must be one that validate_run accepts (else STATUS_CORRUPT and the
- * fault says which rule; that is our own bug, and nothing is written). out_path is the folder. */
+ * fault says which rule; that is our own bug, and nothing is written). One that is there already
+ * and says the same is as good; with other contents it is STATUS_EXISTS. out_path is the folder. */
 enum status archive_write(const char *parent, const struct run *run,
                           char out_path[ARCHIVE_PATH_SIZE], struct fault *fault) must_check;
 

@@ -92,6 +92,64 @@ static void tell_rest(const struct cell_sum *sum, struct buf *text)
     }
 }
 
+static void tell_agreements(const struct run *run, struct buf *text)
+{
+    const struct case_result *cases = run->cases.items;
+    int64_t sent = 0, answered = 0;
+
+    for (size_t i = 0; i < run->cases.count; i++) {
+        if (!cases[i].agreement.present)
+            continue;
+        sent = count_add(sent, cases[i].agreement.hellos_sent);
+        answered = count_add(answered, cases[i].agreement.hellos_answered);
+    }
+    if (answered < sent)
+        buf_printf(text, "Before the phases, %s of %s hellos had no answer. ",
+                   grouped(sent - answered).text, grouped(sent).text);
+}
+
+static int64_t longest_stall(const struct run *run, size_t host)
+{
+    const struct case_result *cases = run->cases.items;
+    int64_t longest = 0;
+
+    for (size_t i = 0; i < run->cases.count; i++) {
+        const struct list *stalls = &cases[i].phases.measure.stalls_ns;
+
+        if (host < stalls->count && ((const int64_t *)stalls->items)[host] > longest)
+            longest = ((const int64_t *)stalls->items)[host];
+    }
+    return longest;
+}
+
+/* What happened to the hosts' time meanwhile. */
+static void tell_times(const struct run *run, struct buf *text)
+{
+    static const char *const names[] = { "first", "second" };
+    const struct host *hosts = run->hosts.items;
+    char time[TEXT_QUANTITY_SIZE];
+
+    for (size_t i = 0; i < run->hosts.count && i < RECORD_COUNT(names); i++) {
+        int64_t step_ns = hosts[i].clock_step_ns;
+        int64_t stall_ns = longest_stall(run, i);
+
+        if (stall_ns > 0) {
+            text_duration(stall_ns, time);
+            buf_printf(text,
+                       "The %s host did not run this program for %s at a time, which is in the "
+                       "round-trip times. ",
+                       names[i], time);
+        }
+        if (step_ns == NONE_INT || step_ns == 0)
+            continue;
+        text_duration(step_ns < 0 ? -step_ns : step_ns, time);
+        buf_printf(text,
+                   "The wall clock of the %s host was set %s by %s meanwhile; no round-trip time "
+                   "is taken from it. ",
+                   names[i], step_ns < 0 ? "back" : "ahead", time);
+    }
+}
+
 static void put_story(struct page *page)
 {
     size_t counted;
@@ -107,6 +165,8 @@ static void put_story(struct page *page)
     tell_leg("On the way there", &sum.forward, &text);
     tell_leg("On the way back", &sum.reverse, &text);
     tell_rest(&sum, &text);
+    tell_agreements(page->run, &text);
+    tell_times(page->run, &text);
     page_heading(page, "What happened");
     page_paragraph(page, buf_peek(&text));
     buf_done(&text);
@@ -129,5 +189,6 @@ void terminal_pair(const struct run *run, struct terminal_style style, struct bu
         terminal_kernel(&page);
     page.host = 0;
     terminal_rates(&page);
+    terminal_one_way(&page);
     grid_done(&page.grid);
 }

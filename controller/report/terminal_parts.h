@@ -72,6 +72,7 @@ void terminal_bursts(struct page *page);
 void terminal_sockets(struct page *page);
 void terminal_kernel(struct page *page);
 void terminal_rates(struct page *page);
+void terminal_one_way(struct page *page);
 void terminal_advice(struct page *page);
 
 /* Those of buffer experiments: a table for each that has a case, else nothing. */

@@ -1,4 +1,4 @@
-/* Owns one case: whether status, sockets, first burst, phases and rtt agree with each other. */
+/* Owns one case: whether status, sockets, first burst, phases and times agree with each other. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -225,7 +225,7 @@ static enum status check_status(const struct case_result *result, const char *at
 enum status validate_case(const struct run *run, const struct case_result *result, const char *at,
                           struct fault *fault)
 {
-    char rtt_at[POINTER_SIZE];
+    char part_at[POINTER_SIZE];
     enum status status;
 
     if (result->status == CASE_ERROR) {
@@ -244,8 +244,11 @@ enum status validate_case(const struct run *run, const struct case_result *resul
         status = check_phases(run, result, at, fault);
     if (status == STATUS_OK)
         status = check_status(result, at, fault);
-    if (status != STATUS_OK || !result->rtt_ns.present)
-        return status;
-    snprintf(rtt_at, sizeof rtt_at, "%s/rtt_ns", at);
-    return validate_rtt(&result->rtt_ns, rtt_at, fault);
+    snprintf(part_at, sizeof part_at, "%s/rtt_ns", at);
+    if (status == STATUS_OK && result->rtt_ns.present)
+        status = validate_rtt(&result->rtt_ns, part_at, fault);
+    snprintf(part_at, sizeof part_at, "%s/one_way_ns", at);
+    if (status == STATUS_OK && result->one_way_ns.present)
+        status = validate_one_way(run->kind, &result->one_way_ns, part_at, fault);
+    return status;
 }

@@ -29,6 +29,11 @@ enum status validate_case(const struct run *run, const struct case_result *resul
 /* Percentiles and histogram against count. */
 enum status validate_rtt(const struct rtt *rtt, const char *at, struct fault *fault) must_check;
 
+/* One-way delays of a case: between two hosts only, in order, and no leg that is smaller than the
+ * clocks' error; a leg is null if and only if the case says why. */
+enum status validate_one_way(enum run_kind kind, const struct one_way *one_way, const char *at,
+                             struct fault *fault) must_check;
+
 /* Every cell of the plan once per repeat and engine, in the plan's order, with its parameters;
  * cells may be missing from an interrupted run only. */
 enum status validate_matrix(const struct run *run, struct fault *fault) must_check;

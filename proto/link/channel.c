@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "proto/base/memory.h"
@@ -17,8 +18,12 @@
 #include "proto/link/channel_life.h"
 #include "proto/wire/limits.h"
 
-/* How long one turn reads before others have theirs. */
+/* How long one turn reads, or hears patient ones, before others have theirs. */
 #define WORK_NS (4 * NS_PER_MS)
+
+/* What may wait of patient ones. ZeroMQ gives a piece of each connection in turn, whoever it is: to
+ * find those of others, all are read ahead. */
+enum { WAIT_BYTES = 64 << 20 };
 
 /* When a connection has ended unsaid, its descriptor tells a moment later, or later still. */
 #define LOOK_FIRST_NS (20 * NS_PER_MS)
@@ -103,7 +108,29 @@ static void accept_stranger(struct channel *channel, const struct channel_piece 
     channel->refused = NULL;
 }
 
-static void take(struct channel *channel, const struct channel_piece *piece, struct mono now)
+/* Bytes, or without bytes the notice that it is gone. */
+static void hear(struct channel *channel, struct channel_slot *slot, const uint8_t *bytes,
+                 size_t length)
+{
+    if (slot->peer == NULL && length == 0) {
+        channel_release(channel, slot);
+    } else if (slot->peer != NULL && length == 0) {
+        channel_lose(channel, slot, "the connection broke");
+    } else if (slot->peer != NULL) {
+        peer_input(slot->peer, bytes, length, loop_now(channel->loop));
+        channel_later(channel, slot);
+        channel_deliver(channel, slot);
+    }
+}
+
+static bool is_patient(const struct channel *channel, const struct channel_slot *slot)
+{
+    const struct identity *who = slot->peer != NULL ? peer_identity(slot->peer) : NULL;
+
+    return who != NULL && (channel->rules.patient & 1u << who->role) != 0;
+}
+
+static void take(struct channel *channel, const struct channel_piece *piece)
 {
     struct channel_slot *slot = channel_table_by_key(&channel->table, piece->key);
 
@@ -112,34 +139,52 @@ static void take(struct channel *channel, const struct channel_piece *piece, str
         /* Bytes of nobody are the rest of one that was refused or has been closed. */
         if (!channel->connects && piece->length == 0)
             accept_stranger(channel, piece);
-    } else if (slot->peer == NULL) {
-        if (piece->length == 0)
-            channel_release(channel, slot);
-    } else if (piece->length > 0) {
-        peer_input(slot->peer, piece->bytes, piece->length, now);
-        channel_later(channel, slot);
-        channel_deliver(channel, slot);
-    } else if (!slot->connected) {
+    } else if (piece->length == 0 && slot->peer != NULL && !slot->connected) {
         connected(channel, slot, piece);
+    } else if (is_patient(channel, slot)) {
+        channel_wait_put(&channel->wait, slot->number, piece->bytes, piece->length);
     } else {
-        channel_lose(channel, slot, "the connection broke");
+        hear(channel, slot, piece->bytes, piece->length);
     }
 }
 
-/* Reads until there is nothing or the time is over; true when there is nothing. A handler may have
- * freed the channel or changed its socket. */
+/* Reads until there is nothing, enough waits or the time is over; true when there is nothing. A
+ * handler may have freed the channel or changed its socket. */
 static bool pump(struct channel *channel, struct mono now)
 {
     struct mono end = mono_after(now, WORK_NS);
     struct channel_piece piece;
+    bool more = true;
 
-    while (channel->socket != NULL && channel_socket_receive(channel->socket, &piece)) {
-        take(channel, &piece, now);
-        now = loop_now(channel->loop);
-        if (now.ns >= end.ns)
-            return false;
+    while (more && channel->socket != NULL && channel_socket_receive(channel->socket, &piece)) {
+        take(channel, &piece);
+        more = channel->wait.held < WAIT_BYTES && loop_now(channel->loop).ns < end.ns;
     }
-    return true;
+    if (channel->wait.first != NULL && !channel->freed)
+        loop_timer_set(channel->loop, &channel->wait_timer, (struct mono){ INT64_MIN });
+    return more;
+}
+
+/* Those that were patient; one that is not there any more is not heard. */
+static void on_wait(void *context, struct mono now)
+{
+    struct channel *channel = context;
+    struct mono end = mono_after(now, WORK_NS);
+    struct channel_waiting *piece;
+
+    channel_enter(channel);
+    while (!channel->freed && loop_now(channel->loop).ns < end.ns &&
+           (piece = channel_wait_take(&channel->wait)) != NULL) {
+        struct channel_slot *slot = channel_table_by_number(&channel->table, piece->number);
+
+        if (slot != NULL)
+            hear(channel, slot, piece->bytes, piece->length);
+        free(piece);
+    }
+    if (channel->wait.first != NULL && !channel->freed)
+        loop_timer_set(channel->loop, &channel->wait_timer, (struct mono){ INT64_MIN });
+    channel_attend_all(channel, loop_now(channel->loop));
+    channel_leave(channel);
 }
 
 static void on_data(void *context, struct mono now)
@@ -224,6 +269,7 @@ enum status channel_new(struct loop *loop, const struct channel_setup *setup,
     channel_table_init(&channel->table, channel->slots_max);
     channel->queue_timer = (struct loop_timer){ .handler = on_queue, .context = channel };
     channel->look_timer = (struct loop_timer){ .handler = on_look, .context = channel };
+    channel->wait_timer = (struct loop_timer){ .handler = on_wait, .context = channel };
     *out_channel = channel;
     return STATUS_OK;
 }
@@ -253,15 +299,24 @@ void channel_free(struct channel *channel)
         channel->freed = true;
         drop_socket(channel);
         loop_timer_cancel(channel->loop, &channel->queue_timer);
+        loop_timer_cancel(channel->loop, &channel->wait_timer);
+        channel_wait_done(&channel->wait);
         while (channel_queue_take(&channel->queue) != NULL)
             ;
     }
     channel_leave(channel);
 }
 
+static void judge(struct channel_slot *slot, void *context)
+{
+    (void)channel_judge(context, slot);
+}
+
 void channel_use(struct channel *channel, const struct tls_context *context)
 {
     channel->context = context;
+    if (tls_context_has_crl(context))
+        channel_table_each(&channel->table, judge, channel);
 }
 
 static enum status make_socket(struct channel *channel, struct channel_socket_kind kind,

@@ -28,6 +28,7 @@ struct channel_events {
 /* Beyond outbound_cap ZeroMQ holds up to 128 KiB for a connection, and the kernel its buffers. */
 struct channel_rules {
     unsigned roles;          /* who may be at the other end */
+    unsigned patient;        /* roles of which much may come: others are heard before them */
     size_t peers_max;        /* connections at once; more are closed at once */
     size_t strangers_max;    /* connections before their handshake is over; more are, too */
     size_t outbound_cap;     /* of one peer; LIMIT_FRAME * 2 is the least */
@@ -63,7 +64,8 @@ enum status channel_new(struct loop *loop, const struct channel_setup *setup,
  * for at most a second, which loop_free waits for. NULL is allowed. */
 void channel_free(struct channel *channel);
 
-/* New connections are made with this one. */
+/* New connections are made with this one; of those that are there, who is revoked by it is told so
+ * and closed. */
 void channel_use(struct channel *channel, const struct tls_context *context);
 
 /* From now on; connections that are there already stay. `roles` cannot change. */

@@ -51,9 +51,19 @@ void channel_tell_down(struct channel *channel, struct channel_slot *slot, const
     channel->events.down(channel->events.context, slot->number, slot->announced, reason);
 }
 
+bool channel_judge(struct channel *channel, struct channel_slot *slot)
+{
+    if (slot->released || slot->peer == NULL || !peer_is_revoked(slot->peer, channel->context))
+        return false;
+    peer_close(slot->peer, "certificate revoked", loop_now(channel->loop));
+    channel_later(channel, slot);
+    return true;
+}
+
+/* Its handshake may have begun with an older list of the revoked. */
 static void tell_up(struct channel *channel, struct channel_slot *slot)
 {
-    if (slot->announced || !may_call(channel, slot))
+    if (slot->announced || !may_call(channel, slot) || channel_judge(channel, slot))
         return;
     slot->announced = true;
     channel->strangers -= slot->stranger;
@@ -74,7 +84,7 @@ void channel_deliver(struct channel *channel, struct channel_slot *slot)
     while (may_call(channel, slot) && peer_next_frame(slot->peer, &bytes, &length)) {
         tell_up(channel, slot);
         channel->counts.frames_in++;
-        if (may_call(channel, slot))
+        if (slot->announced && may_call(channel, slot))
             channel->events.message(channel->events.context, slot->number, bytes, length);
     }
 }

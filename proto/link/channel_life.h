@@ -10,6 +10,7 @@
 
 #include "proto/link/channel_socket.h"
 #include "proto/link/channel_table.h"
+#include "proto/link/channel_wait.h"
 
 struct channel {
     struct loop *loop;
@@ -24,7 +25,8 @@ struct channel {
     unsigned made; /* connections that were begun on this socket */
     struct channel_table table;
     struct channel_queue queue; /* to be attended, at the end of this turn */
-    struct loop_timer queue_timer, look_timer;
+    struct channel_wait wait;   /* what came from patient ones and was not looked at yet */
+    struct loop_timer queue_timer, look_timer, wait_timer;
     int64_t look_ns; /* the pause after the next look for connections that ended unsaid; 0: none */
     channel_peer last_number;
     struct channel_counts counts;
@@ -50,6 +52,9 @@ void channel_attend_all(struct channel *channel, struct mono now);
 
 /* Gives frames that have come, and up, to the owner. */
 void channel_deliver(struct channel *channel, struct channel_slot *slot);
+
+/* Closes it when the channel's context has its certificate among the revoked; true then. */
+bool channel_judge(struct channel *channel, struct channel_slot *slot);
 
 /* Tells the owner that it is down, unless it knows. */
 void channel_tell_down(struct channel *channel, struct channel_slot *slot, const char *reason);

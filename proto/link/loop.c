@@ -36,6 +36,8 @@ struct loop {
     zmq_pollitem_t *items; /* beside watches */
     size_t count, capacity;
     struct loop_heap timers;
+    bool calling;       /* timers, */
+    struct mono called; /* those of this time and before */
     bool signals_caught;
     struct signal_watch signals[SIGNAL_COUNT];
     bool stopping;
@@ -176,8 +178,11 @@ void loop_unwatch_socket(struct loop *loop, void *zmq_socket)
     take_off(loop, zmq_socket, 0);
 }
 
+/* What a timer's handler sets is for the next turn at the earliest. */
 void loop_timer_set(struct loop *loop, struct loop_timer *timer, struct mono at)
 {
+    if (loop->calling && at.ns <= loop->called.ns)
+        at = mono_after(loop->called, 1);
     timer->at = at;
     loop_heap_put(&loop->timers, timer);
 }
@@ -261,20 +266,17 @@ static void call_watches(struct loop *loop)
     }
 }
 
-/* As many as were set when it began, so that a timer that sets itself to now does not keep it. */
 static void call_timers(struct loop *loop)
 {
-    struct mono now = loop_now(loop);
-    size_t left = loop->timers.count;
+    struct loop_timer *timer;
 
-    while (left-- > 0) {
-        struct loop_timer *timer = loop_heap_first(&loop->timers);
-
-        if (timer == NULL || timer->at.ns > now.ns)
-            return;
+    loop->calling = true;
+    loop->called = loop_now(loop);
+    while ((timer = loop_heap_first(&loop->timers)) != NULL && timer->at.ns <= loop->called.ns) {
         loop_heap_remove(&loop->timers, timer);
         timer->handler(timer->context, loop_now(loop));
     }
+    loop->calling = false;
 }
 
 void loop_turn(struct loop *loop, int64_t max_wait_ns)

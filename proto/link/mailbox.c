@@ -1,5 +1,5 @@
 /* Owns one end of a pair of ZeroMQ inproc sockets, and what both ends know of each other: whether
- * they are still there. ZeroMQ does not tell; an empty message wakes who waits, and the flags say
+ * they are still there. ZeroMQ does not tell; an empty message wakes who waits, and a flag says
  * it for certain (the empty one may not fit any more). Must not know what is posted.
  */
 #include "proto/link/mailbox.h"
@@ -18,59 +18,54 @@
 /* What a pair holds in one direction is the sum of both sockets' marks. */
 enum { MESSAGES_MAX = 1000, MARK = MESSAGES_MAX / 2 };
 
-/* Belongs to both ends; the last one frees it. */
+/* Belongs to both ends; the one that goes last frees it. */
 struct pair {
-    atomic_bool gone[2];
-    atomic_int ends;
+    atomic_bool one_is_gone;
 };
 
 struct mailbox {
     void *socket;
     struct pair *pair;
-    size_t side; /* 0 or 1: our place in `gone` */
 };
 
-static enum status open_end(struct loop *loop, struct pair *pair, size_t side,
-                            struct mailbox **out_mailbox, struct fault *fault)
+/* NULL with errno. */
+static struct mailbox *open_end(struct loop *loop, struct pair *pair)
 {
     void *socket = zmq_socket(loop_zmq(loop), ZMQ_PAIR);
     struct mailbox *mailbox;
     const int mark = MARK, linger = 0;
 
     if (socket == NULL)
-        return fault_set(fault, STATUS_NO_RESOURCE, "making a mailbox: %s", zmq_strerror(errno));
+        return NULL;
     zmq_setsockopt(socket, ZMQ_SNDHWM, &mark, sizeof mark);
     zmq_setsockopt(socket, ZMQ_RCVHWM, &mark, sizeof mark);
     zmq_setsockopt(socket, ZMQ_LINGER, &linger, sizeof linger);
     mailbox = memory_new(1, sizeof *mailbox);
-    *mailbox = (struct mailbox){ .socket = socket, .pair = pair, .side = side };
-    atomic_fetch_add(&pair->ends, 1);
-    *out_mailbox = mailbox;
-    return STATUS_OK;
+    *mailbox = (struct mailbox){ .socket = socket, .pair = pair };
+    return mailbox;
+}
+
+static void close_end(struct mailbox *mailbox)
+{
+    if (mailbox != NULL)
+        zmq_close(mailbox->socket);
+    free(mailbox);
 }
 
 enum status mailbox_pair(struct loop *loop, struct mailbox **out_mine, struct mailbox **out_theirs,
                          struct fault *fault)
 {
     struct pair *pair = memory_new(1, sizeof *pair);
-    struct mailbox *mine = NULL, *theirs = NULL;
+    struct mailbox *mine = open_end(loop, pair), *theirs = open_end(loop, pair);
     char name[64];
-    enum status status = open_end(loop, pair, 0, &mine, fault);
 
-    if (status != STATUS_OK) {
-        free(pair);
-        return status;
-    }
-    status = open_end(loop, pair, 1, &theirs, fault);
-    if (status != STATUS_OK) {
-        mailbox_free(mine);
-        return status;
-    }
     snprintf(name, sizeof name, "inproc://mailbox-%" PRIu64, loop_number(loop));
-    if (zmq_bind(mine->socket, name) != 0 || zmq_connect(theirs->socket, name) != 0) {
-        fault_set(fault, STATUS_NO_RESOURCE, "joining a mailbox: %s", zmq_strerror(errno));
-        mailbox_free(mine);
-        mailbox_free(theirs);
+    if (mine == NULL || theirs == NULL || zmq_bind(mine->socket, name) != 0 ||
+        zmq_connect(theirs->socket, name) != 0) {
+        fault_set(fault, STATUS_NO_RESOURCE, "making a mailbox: %s", zmq_strerror(errno));
+        close_end(mine);
+        close_end(theirs);
+        free(pair);
         return STATUS_NO_RESOURCE;
     }
     *out_mine = mine;
@@ -80,19 +75,21 @@ enum status mailbox_pair(struct loop *loop, struct mailbox **out_mine, struct ma
 
 void mailbox_free(struct mailbox *mailbox)
 {
+    struct pair *pair;
+
     if (mailbox == NULL)
         return;
-    atomic_store(&mailbox->pair->gone[mailbox->side], true);
-    zmq_send(mailbox->socket, "", 0, ZMQ_DONTWAIT);
-    zmq_close(mailbox->socket);
-    if (atomic_fetch_sub(&mailbox->pair->ends, 1) == 1)
-        free(mailbox->pair);
-    free(mailbox);
+    pair = mailbox->pair;
+    if (atomic_exchange(&pair->one_is_gone, true))
+        free(pair);
+    else
+        zmq_send(mailbox->socket, "", 0, ZMQ_DONTWAIT);
+    close_end(mailbox);
 }
 
 static bool other_is_gone(const struct mailbox *mailbox)
 {
-    return atomic_load(&mailbox->pair->gone[1 - mailbox->side]);
+    return atomic_load(&mailbox->pair->one_is_gone);
 }
 
 enum status mailbox_post(struct mailbox *mailbox, const void *bytes, size_t length)

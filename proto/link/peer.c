@@ -472,6 +472,11 @@ const struct identity *peer_identity(const struct peer *peer)
     return peer->identified ? &peer->identity : NULL;
 }
 
+bool peer_is_revoked(const struct peer *peer, const struct tls_context *context)
+{
+    return tls_is_revoked(peer->tls, context);
+}
+
 const char *peer_reason(const struct peer *peer)
 {
     return peer->reason != NULL ? peer->reason : "";

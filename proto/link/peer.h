@@ -80,6 +80,9 @@ enum peer_state peer_state(const struct peer *peer);
 /* Who it is; known from UP on (server: from the end of the handshake), NULL before. Borrowed. */
 const struct identity *peer_identity(const struct peer *peer);
 
+/* See tls_is_revoked. */
+bool peer_is_revoked(const struct peer *peer, const struct tls_context *context);
+
 /* Why it is DOWN or CLOSING, for people; "" before. What the other side said stands behind "the
  * other side says: ". */
 const char *peer_reason(const struct peer *peer);

@@ -24,6 +24,9 @@ enum {
     HANDSHAKE_BYTES = 64 << 10, /* that a stranger may send */
     OUTPUT_BYTES = 4 * LIMIT_FRAME,
     CHUNK_BYTES = 16 << 10, /* a TLS record's plain bytes */
+    RECORD_HEADER = 5,
+    RECORD_BYTES = (16 << 10) + 256, /* the largest that RFC 8446 allows, section 5.2 */
+    RECORD_HANDSHAKE = 22,
 };
 
 struct tls {
@@ -33,6 +36,8 @@ struct tls {
     char trust_domain[TRUST_DOMAIN_SIZE];
     const uint8_t *in; /* borrowed during tls_input */
     size_t in_left;
+    bool begun;       /* OpenSSL has been given something */
+    struct buf first; /* what came before */
     size_t handshake_bytes;
     struct buf out;
     bool open, ended, failed;
@@ -140,6 +145,8 @@ struct tls *tls_new(const struct tls_context *context, enum tls_side side, const
     memcpy(tls->trust_domain, tls_context_identity(context)->trust_domain,
            sizeof tls->trust_domain);
     buf_init(&tls->out, OUTPUT_BYTES);
+    buf_init(&tls->first, HANDSHAKE_BYTES);
+    tls->begun = side == TLS_CLIENT; /* which speaks first */
     tls->ssl = SSL_new(tls_context_ssl(context));
     if (tls->ssl == NULL)
         abort();
@@ -165,6 +172,7 @@ void tls_free(struct tls *tls)
     SSL_free(tls->ssl);
     BIO_meth_free(tls->method);
     buf_done(&tls->out);
+    buf_done(&tls->first);
     free(tls);
 }
 
@@ -242,17 +250,24 @@ static enum status read_plain(struct tls *tls, struct buf *out_plain, struct fau
     }
 }
 
-enum status tls_input(struct tls *tls, const void *bytes, size_t length, struct buf *out_plain,
-                      struct fault *fault)
+/* Whether these bytes begin with a whole record, or with none that a hello could be in. */
+static bool has_record(const uint8_t *bytes, size_t length)
+{
+    size_t announced;
+
+    if (length > 0 && bytes[0] != RECORD_HANDSHAKE)
+        return true;
+    if (length < RECORD_HEADER)
+        return false;
+    announced = (size_t)bytes[3] << 8 | bytes[4];
+    return announced > RECORD_BYTES || length - RECORD_HEADER >= announced;
+}
+
+static enum status feed(struct tls *tls, const void *bytes, size_t length, struct buf *out_plain,
+                        struct fault *fault)
 {
     enum status status = STATUS_OK;
 
-    if (tls->failed)
-        return fault_set(fault, STATUS_INVALID, "%s",
-                         tls->bad_name ? "the server's name cannot be used for TLS"
-                                       : "the connection has failed before");
-    if (tls->ended)
-        return STATUS_OK;
     tls->in = bytes;
     tls->in_left = length;
     tls->fault = fault;
@@ -265,6 +280,41 @@ enum status tls_input(struct tls *tls, const void *bytes, size_t length, struct 
     tls->in_left = 0;
     tls->fault = NULL;
     return status;
+}
+
+/* A stranger is to take no more memory than it has sent: OpenSSL takes 32 KiB with the first byte,
+ * so that it is given the first record when that is whole. */
+static enum status begin(struct tls *tls, const void *bytes, size_t length, struct buf *out_plain,
+                         struct fault *fault)
+{
+    enum status status;
+
+    buf_append(&tls->first, bytes, length);
+    status = buf_status(&tls->first);
+    if (status != STATUS_OK) {
+        tls->failed = true;
+        return fault_set(fault, STATUS_INVALID, "more than %d bytes before the handshake was over",
+                         HANDSHAKE_BYTES);
+    }
+    if (!has_record((const uint8_t *)tls->first.data, tls->first.length))
+        return STATUS_OK;
+    tls->begun = true;
+    status = feed(tls, tls->first.data, tls->first.length, out_plain, fault);
+    buf_done(&tls->first);
+    return status;
+}
+
+enum status tls_input(struct tls *tls, const void *bytes, size_t length, struct buf *out_plain,
+                      struct fault *fault)
+{
+    if (tls->failed)
+        return fault_set(fault, STATUS_INVALID, "%s",
+                         tls->bad_name ? "the server's name cannot be used for TLS"
+                                       : "the connection has failed before");
+    if (tls->ended)
+        return STATUS_OK;
+    return tls->begun ? feed(tls, bytes, length, out_plain, fault)
+                      : begin(tls, bytes, length, out_plain, fault);
 }
 
 enum status tls_write(struct tls *tls, const void *bytes, size_t length, struct fault *fault)
@@ -350,6 +400,24 @@ enum status tls_identity(const struct tls *tls, unsigned roles, struct identity 
             role_names[identity.role], uri, list_roles(roles, allowed, sizeof allowed));
     *out_identity = identity;
     return STATUS_OK;
+}
+
+bool tls_is_revoked(const struct tls *tls, const struct tls_context *context)
+{
+    X509 *certificate = SSL_get0_peer_certificate(tls->ssl);
+    const STACK_OF(X509_OBJECT) * objects;
+    X509_REVOKED *entry;
+    bool is_revoked = false;
+
+    if (certificate == NULL || !tls_context_has_crl(context))
+        return false;
+    objects = X509_STORE_get0_objects(SSL_CTX_get_cert_store(tls_context_ssl(context)));
+    for (int i = 0; i < sk_X509_OBJECT_num(objects) && !is_revoked; i++) {
+        X509_CRL *crl = X509_OBJECT_get0_X509_CRL(sk_X509_OBJECT_value(objects, i));
+
+        is_revoked = crl != NULL && X509_CRL_get0_by_cert(crl, &entry, certificate) == 1;
+    }
+    return is_revoked;
 }
 
 struct wall tls_peer_expires(const struct tls *tls)

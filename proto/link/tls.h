@@ -48,6 +48,9 @@ void tls_close(struct tls *tls);
 enum status tls_identity(const struct tls *tls, unsigned roles, struct identity *out_identity,
                          struct fault *fault) must_check;
 
+/* Whether a context that came later has the other side's certificate among the revoked. */
+bool tls_is_revoked(const struct tls *tls, const struct tls_context *context);
+
 /* When the other side's certificate ends. */
 struct wall tls_peer_expires(const struct tls *tls);
 

@@ -37,6 +37,7 @@ struct tls_context {
     SSL_CTX *ssl;
     struct identity identity;
     struct wall expires, crl_expires;
+    bool has_crl;
     struct file_mark files[FILE_COUNT];
 };
 
@@ -275,6 +276,7 @@ static void note_ends(struct tls_context *context, const struct parsed *parsed)
 {
     context->expires = certificate_time(X509_get0_notAfter(sk_X509_value(parsed->chain, 0)));
     context->crl_expires = (struct wall){ INT64_MAX };
+    context->has_crl = sk_X509_CRL_num(parsed->crls) > 0;
     for (int i = 0; i < sk_X509_CRL_num(parsed->crls); i++) {
         const ASN1_TIME *next = X509_CRL_get0_nextUpdate(sk_X509_CRL_value(parsed->crls, i));
         struct wall end = { INT64_MAX };
@@ -317,6 +319,11 @@ void tls_context_free(struct tls_context *context)
         return;
     SSL_CTX_free(context->ssl);
     free(context);
+}
+
+bool tls_context_has_crl(const struct tls_context *context)
+{
+    return context->has_crl;
 }
 
 const struct identity *tls_context_identity(const struct tls_context *context)

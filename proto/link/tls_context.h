@@ -29,6 +29,9 @@ enum status tls_context_new(const struct tls_files *files, enum identity_role ro
                             struct tls_context **out_context, struct fault *fault) must_check;
 void tls_context_free(struct tls_context *context);
 
+/* Whether it knows of revocations at all. */
+bool tls_context_has_crl(const struct tls_context *context);
+
 /* Our own identity. Borrowed. */
 const struct identity *tls_context_identity(const struct tls_context *context);
 

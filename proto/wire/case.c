@@ -165,6 +165,25 @@ enum status plan_check(const struct plan *plan, struct fault *fault)
     return status;
 }
 
+enum status plan_check_pair(const struct plan *plan, struct fault *fault)
+{
+    enum status status = plan_check(plan, fault);
+
+    for (size_t i = 0; i < plan->payloads.count && status == STATUS_OK; i++) {
+        if (!stamp_size_ok(STAMP_AUTHENTICATED, (size_t)item(&plan->payloads, i)))
+            status = fault_set(fault, STATUS_RANGE,
+                               "payload: %lld is not allowed between hosts: %d (a bare "
+                               "authenticated STAMP datagram), or from %d up",
+                               (long long)item(&plan->payloads, i), STAMP_AUTHENTICATED_SIZE,
+                               STAMP_AUTHENTICATED_SIZE + STAMP_TLV_HEADER_SIZE);
+    }
+    if (status == STATUS_OK && plan->idle_s > LIMIT_PAIR_IDLE_S)
+        status =
+            fault_set(fault, STATUS_RANGE, "idle: %g s is not allowed between hosts: at most %g",
+                      plan->idle_s, LIMIT_PAIR_IDLE_S);
+    return status;
+}
+
 size_t plan_case_count(const struct plan *plan)
 {
     return plan->payloads.count * plan->windows.count * plan->engines.count * (size_t)plan->repeats;

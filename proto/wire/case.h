@@ -55,6 +55,10 @@ extern const struct record case_params_record;
  * window. The fault names the flag and says what is allowed. The plan has passed record_check. */
 enum status plan_check(const struct plan *plan, struct fault *fault) must_check;
 
+/* The same for a plan between two hosts, where every datagram is authenticated, which takes more
+ * room (112 bytes, or 116 and up), and the idle interval is at most LIMIT_PAIR_IDLE_S. */
+enum status plan_check_pair(const struct plan *plan, struct fault *fault) must_check;
+
 /* payloads x windows x repeats x engines, of a plan that has passed record_check. */
 size_t plan_case_count(const struct plan *plan);
 

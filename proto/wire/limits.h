@@ -42,6 +42,7 @@ enum {
 enum { PAYLOAD_MAX_IPV4 = 65507, PAYLOAD_MAX_IPV6 = 65527 };
 
 #define LIMIT_SECONDS 86400.0 /* of one phase */
+#define LIMIT_PAIR_IDLE_S 8.0 /* between hosts: a controller waits for an answer meanwhile */
 #define LIMIT_WORK_NS INT64_C(1000000000)
 
 #endif

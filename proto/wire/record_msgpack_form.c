@@ -259,7 +259,7 @@ static void value_passed(struct walk *walk)
 static enum status pass_one(struct walk *walk)
 {
     struct level *level = top(walk);
-    struct head head;
+    struct head head = { NUMBER, 0, 0 };
     enum status status = pass_head(walk, &head);
 
     if (status != STATUS_OK)

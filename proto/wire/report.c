@@ -37,12 +37,12 @@ static const struct field report_phases_fields[] = {
 };
 static const struct record report_phases_record = RECORD(report_phases, report_phases_fields);
 
-static const struct field agreement_fields[] = {
-    COUNT(struct agreement, hellos_sent, "small datagrams before the agreement, repeats included"),
-    COUNT(struct agreement, hellos_answered, "of them that were answered"),
-    COUNT_OR_NULL(struct agreement, rtt_ns, "round trip of the answer that counted, ns"),
+static const struct field one_way_seen_fields[] = {
+    COUNT(struct one_way_seen, count, "samples of each leg"),
+    PART(struct one_way_seen, forward, delay_record, "echo's clock at arrival less sender's"),
+    PART(struct one_way_seen, reverse, delay_record, "sender's clock at arrival less echo's"),
 };
-static const struct record agreement_record = RECORD(agreement, agreement_fields);
+static const struct record one_way_seen_record = RECORD_OR_NULL(one_way_seen, one_way_seen_fields);
 
 static const struct field report_fields[] = {
     TEXT(struct report, schema, REPORT_SCHEMA),
@@ -57,14 +57,15 @@ static const struct field report_fields[] = {
     TEXT_OR_NULL(struct report, peer, "the other end's, as seen here"),
     TEXT(struct report, started, "RFC 3339 UTC"),
     TEXT(struct report, finished, "RFC 3339 UTC"),
-    INT(struct report, clock_step_ns, -COUNT_MAX, COUNT_MAX,
-        "how far the wall clock was stepped meanwhile, ns"),
-    PART(struct report, clock, clock_report_record, "this host's wall clock"),
+    PART(struct report, clock, clock_report_record, "the clock of this end's timestamps"),
     PART(struct report, rcvbuf, grant_record, "receive buffer of this end's sockets"),
     PART(struct report, sndbuf, grant_record, "send buffer of this end's sockets"),
-    PART(struct report, agreement, agreement_record, "before the first phase"),
+    PART_OR_NULL(struct report, agreement, agreement_record, "before the first phase"),
     PART(struct report, phases, report_phases_record, "this end's half of the account"),
     PART_OR_NULL(struct report, rtt_ns, rtt_record, "sender's end: round-trip times"),
+    { FIELD_AT(struct report, one_way_ns), .type = FIELD_RECORD,
+      .flags = FIELD_NULLABLE | FIELD_OPTIONAL, .record = &one_way_seen_record,
+      .help = "sender's end: delays of each leg by both clocks, whatever these are apart, ns" },
     PART(struct report, host, host_record, "this host, and its counters around the case"),
 };
 const struct record report_record = RECORD(report, report_fields);

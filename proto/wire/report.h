@@ -17,7 +17,10 @@ extern const char *const end_role_names[];   /* "sender", "echo" */
 extern const char *const phase_kind_names[]; /* "warmup", "measure" */
 extern const char *const clock_sync_names[]; /* "unknown", "unsynchronized", "synchronized" */
 
-/* What the kernel says of its wall clock (ntp_adjtime). */
+/* What the kernel says of its wall clock (ntp_adjtime). In a report: of the timestamps in this
+ * end's datagrams, which run on from one reading of that clock; max_error_ns has grown with the
+ * time since.
+ */
 struct clock_report {
     enum clock_sync sync;
     int64_t max_error_ns; /* NONE_INT when unknown */
@@ -46,11 +49,12 @@ struct report_phases {
     struct half_phase measure;
 };
 
-/* How the sender's end came to an agreement with the echo role before anything else was sent. */
-struct agreement {
-    int64_t hellos_sent; /* repeats included */
-    int64_t hellos_answered;
-    int64_t rtt_ns; /* of the answer that counted; NONE_INT at the echo's end */
+/* Delays of the measure phase as the two hosts' clocks tell them: what the clocks are apart is in
+ * them, added to one leg and taken off the other. The sender's end has all four timestamps. */
+struct one_way_seen {
+    bool present;
+    int64_t count; /* of each leg */
+    struct delay forward, reverse;
 };
 
 struct report {
@@ -64,13 +68,13 @@ struct report {
     char error[512]; /* "" when this end measured what it was asked for */
     char local[ADDR_TEXT_SIZE], peer[ADDR_TEXT_SIZE]; /* addresses in use; "" when none yet */
     char started[32], finished[32];                   /* RFC 3339 UTC */
-    int64_t clock_step_ns; /* how far the wall clock ran from the monotonic one; 0 below 100 ms */
     struct clock_report clock;
     struct grant rcvbuf, sndbuf; /* of this end's sockets */
     struct agreement agreement;
     struct report_phases phases;
-    struct rtt rtt_ns; /* sender's end; else null */
-    struct host host;  /* this host: facts, limits, counters around the case */
+    struct rtt rtt_ns;              /* sender's end; else null */
+    struct one_way_seen one_way_ns; /* sender's end with samples; else null */
+    struct host host;               /* this host: facts, limits, counters around the case */
 };
 
 extern const struct record clock_report_record;

@@ -66,6 +66,9 @@ static const struct field phase_fields[] = {
     { FIELD_AT(struct phase, skipped_bursts), .type = FIELD_INT,
       .flags = FIELD_NULLABLE | FIELD_OPTIONAL, .max = COUNT_MAX,
       .help = "open loop: bursts left out because the sender was too late" },
+    { FIELD_AT(struct phase, stalls_ns), .type = FIELD_LIST, .of = FIELD_INT,
+      .flags = FIELD_OPTIONAL, .max = COUNT_MAX, .size = LIMIT_HOSTS,
+      .help = "between two hosts: the longest time that each was not run, ns; it is in the RTT" },
     { FIELD_AT(struct phase, counters), .type = FIELD_LIST, .of = FIELD_NAMED, .size = LIMIT_HOSTS,
       .names = counter_names, .name_count = COUNTER_COUNT,
       .help = "kernel counters' differences over the phase, one per host" },
@@ -85,6 +88,21 @@ static const struct field rtt_fields[] = {
       .size = LIMIT_HISTOGRAM_BUCKETS, .help = "[lowest ns of the bucket, samples]" },
 };
 const struct record rtt_record = RECORD_OR_NULL(rtt, rtt_fields);
+
+static const struct field delay_fields[] = {
+    INT(struct delay, min, -COUNT_MAX, COUNT_MAX, "ns"),
+    INT(struct delay, mean, -COUNT_MAX, COUNT_MAX, "ns"),
+    INT(struct delay, max, -COUNT_MAX, COUNT_MAX, "ns"),
+};
+const struct record delay_record = RECORD_OR_NULL(delay, delay_fields);
+
+static const struct field one_way_fields[] = {
+    COUNT_OR_NULL(struct one_way, error_ns, "both clocks' largest errors together, ns"),
+    TEXT_OR_NULL(struct one_way, withheld, "why a leg is null; null when none is"),
+    PART_OR_NULL(struct one_way, forward, delay_record, "sender to echo"),
+    PART_OR_NULL(struct one_way, reverse, delay_record, "echo to sender"),
+};
+const struct record one_way_record = RECORD_OR_NULL(one_way, one_way_fields);
 
 static const struct field case_sockets_fields[] = {
     PART(struct case_sockets, rcvbuf, grant_record, "receive buffer of the echo role's socket"),
@@ -107,6 +125,16 @@ static const struct field first_burst_fields[] = {
 };
 static const struct record first_burst_record = RECORD_OR_NULL(first_burst, first_burst_fields);
 
+static const struct field agreement_fields[] = {
+    COUNT(struct agreement, hellos_sent, "small datagrams before the agreement, repeats included"),
+    COUNT(struct agreement, hellos_answered, "of them that were answered"),
+    COUNT_OR_NULL(struct agreement, rtt_ns, "round trip of the answer that counted, ns"),
+    { FIELD_AT(struct agreement, strangers), .type = FIELD_INT,
+      .flags = FIELD_NULLABLE | FIELD_OPTIONAL, .max = COUNT_MAX,
+      .help = "came to the echo role outside of phases and got no answer" },
+};
+const struct record agreement_record = RECORD_OR_NULL(agreement, agreement_fields);
+
 static const struct field case_phases_fields[] = {
     PART_OR_NULL(struct case_phases, warmup, phase_record, "null without a warm-up"),
     PART_OR_NULL(struct case_phases, measure, phase_record, "what counts"),
@@ -122,9 +150,15 @@ static const struct field case_result_fields[] = {
     TEXT_OR_NULL(struct case_result, error, "why the case could not be measured"),
     PART_OR_NULL(struct case_result, sockets, case_sockets_record, "buffers and their charge"),
     PART_OR_NULL(struct case_result, first_burst, first_burst_record, "prediction and outcome"),
+    { FIELD_AT(struct case_result, agreement), .type = FIELD_RECORD,
+      .flags = FIELD_NULLABLE | FIELD_OPTIONAL, .record = &agreement_record,
+      .help = "between two hosts: what was sent before the first phase" },
     PART(struct case_result, phases, case_phases_record, "what was counted"),
     PART_OR_NULL(struct case_result, rtt_ns, rtt_record,
                  "round-trip time less the echo role's residence, ns"),
+    { FIELD_AT(struct case_result, one_way_ns), .type = FIELD_RECORD,
+      .flags = FIELD_NULLABLE | FIELD_OPTIONAL, .record = &one_way_record,
+      .help = "between two hosts: delay of each leg, where the clocks' error allows it, ns" },
 };
 const struct record case_result_record = RECORD(case_result, case_result_fields);
 

@@ -49,7 +49,8 @@ struct phase {
     double echoes_per_second; /* NAN when the case failed */
     int64_t slip_ns;        /* open loop: the largest delay of a burst; NONE_INT in closed loops */
     int64_t skipped_bursts; /* open loop: bursts left out because the sender was too late */
-    struct list counters;   /* of struct counters, one per host */
+    struct list stalls_ns; /* of int64_t, one per host, or empty: the longest time it was not run */
+    struct list counters;  /* of struct counters, one per host */
 };
 
 struct rtt {
@@ -57,6 +58,21 @@ struct rtt {
     enum rtt_clock clock;
     int64_t count, min, p50, p90, p99, p999, max; /* ns; NONE_INT where count does not support it */
     struct list histogram;                        /* of int64_t[2]: lowest ns of a bucket, count */
+};
+
+/* Delays of one direction between two hosts' clocks, ns; negative ones are possible. */
+struct delay {
+    bool present;
+    int64_t min, mean, max;
+};
+
+/* What is known of the way there and of the way back, each for itself. A leg is there only when the
+ * clocks' error is no larger than its `min`. */
+struct one_way {
+    bool present;
+    int64_t error_ns;   /* of both clocks together; NONE_INT when unknown */
+    char withheld[256]; /* why a leg is null; "" when none is */
+    struct delay forward, reverse;
 };
 
 struct case_sockets {
@@ -80,6 +96,17 @@ struct case_phases {
     struct phase measure;
 };
 
+/* How the sender came to an agreement with the echo role of another host before anything else was
+ * sent. What is lost of it is in no leg. */
+struct agreement {
+    bool present;
+    int64_t hellos_sent; /* repeats included; at the echo's end: that came */
+    int64_t hellos_answered;
+    int64_t rtt_ns;    /* of the answer that counted; NONE_INT at the echo's end */
+    int64_t strangers; /* came to the echo role outside of phases and got no answer; NONE_INT at
+                          the sender's end */
+};
+
 struct case_result {
     int64_t index;
     struct case_params params;
@@ -87,16 +114,21 @@ struct case_result {
     char error[512];
     struct case_sockets sockets;
     struct first_burst first_burst;
+    struct agreement agreement; /* between two hosts; else null */
     struct case_phases phases;
     struct rtt rtt_ns;
+    struct one_way one_way_ns; /* between two hosts; else null */
 };
 
 extern const struct record grant_record;
+extern const struct record agreement_record;
 extern const struct record refused_record;
 extern const struct record leg_record;
 extern const struct record lost_to_record;
 extern const struct record phase_record;
 extern const struct record rtt_record;
+extern const struct record delay_record;
+extern const struct record one_way_record;
 extern const struct record case_result_record;
 
 /* The sum of a leg's refusals and of its places; stops at INT64_MAX, as an archive may say

@@ -42,6 +42,9 @@ static const struct field host_fields[] = {
     MAP(struct host, libraries, FIELD_MAP_TEXT, "versions of the libraries in use"),
     MAP(struct host, limits, FIELD_MAP_INT, "limits of the system, before the run"),
     FLAG(struct host, limits_unchanged, "the limits were the same after the run"),
+    { FIELD_AT(struct host, clock_step_ns), .type = FIELD_INT,
+      .flags = FIELD_NULLABLE | FIELD_OPTIONAL, .min = -COUNT_MAX, .max = COUNT_MAX,
+      .help = "between two hosts: the largest step of the wall clock in a case, ns" },
     PART(struct host, interface, host_interface_record, "interface of the measurement"),
     PART(struct host, counters, host_counters_record, "kernel counters around the whole run"),
 };

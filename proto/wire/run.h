@@ -38,6 +38,9 @@ struct host {
     struct list libraries; /* map of text: name, version */
     struct list limits;    /* map of int */
     bool limits_unchanged;
+    /* How far the wall clock ran from the monotonic one in a case, the farthest; 0 below 100 ms.
+     * NONE_INT where both roles are here. */
+    int64_t clock_step_ns;
     struct host_interface interface;
     struct host_counters counters;
 };

@@ -126,18 +126,21 @@ static enum status fake_next(void *context, int64_t after, struct message_result
     return STATUS_NOT_FOUND;
 }
 
-static void fake_forget(void *context, const struct list *ids)
+static enum status fake_forget(void *context, const struct list *ids)
 {
     struct world *world = context;
     char *const *words = ids->items;
 
     world->forgets++;
+    if (world->forget != STATUS_OK)
+        return world->forget;
     for (size_t i = 0; i < ids->count; i++) {
         for (size_t k = 0; k < world->spooled; k++) {
             if (strcmp(world->spool[k].id, words[i]) == 0)
                 world->spool[k].id[0] = '\0';
         }
     }
+    return STATUS_OK;
 }
 
 /* --- what happens ----------------------------------------------------------------------------- */

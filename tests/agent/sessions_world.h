@@ -18,8 +18,8 @@ struct world {
     struct mono now;
     char log[1 << 16];
     size_t logged;
-    bool away;                    /* the controller */
-    enum status start, put, next; /* what these answer */
+    bool away;                            /* the controller */
+    enum status start, put, next, forget; /* what these answer */
     struct spooled spool[SPOOL_MAX];
     size_t spooled, forgets;
 };

@@ -193,6 +193,31 @@ static void a_spool_that_cannot_be_read_is_read_later(void **state)
     assert_done(world, "send result P1\n");
 }
 
+static void what_could_not_be_forgotten_is_forgotten_later(void **state)
+{
+    struct world *world = *state;
+    char name[UUID_SIZE], rest[64];
+
+    fill_spool(world, SESSIONS_UNACKNOWLEDGED + 2, 10);
+    sessions_connected(world->sessions, world->now);
+    world->forget = STATUS_AGAIN;
+    forget_done(world);
+    for (int i = 1; i <= SESSIONS_UNACKNOWLEDGED; i++) {
+        snprintf(name, sizeof name, "P%d", i);
+        committed(world, name);
+    }
+    tick_at_deadline(world);
+    assert_done(world, ""); /* one more could not be remembered when it is committed */
+    assert_string_equal(world->spool[0].id, "P1");
+    world->forget = STATUS_OK;
+    tick_at_deadline(world);
+    for (int i = 0; i < SESSIONS_UNACKNOWLEDGED; i++)
+        assert_string_equal(world->spool[i].id, "");
+    snprintf(rest, sizeof rest, "send result P%d\nsend result P%d\n", SESSIONS_UNACKNOWLEDGED + 1,
+             SESSIONS_UNACKNOWLEDGED + 2);
+    assert_done(world, rest);
+}
+
 static void what_could_not_be_sent_is_sent_on_the_next_connection(void **state)
 {
     struct world *world = *state;
@@ -222,6 +247,7 @@ int main(void)
         UNIT(only_so_many_bytes_are_under_way),
         UNIT(after_a_reconnect_everything_is_sent_again),
         UNIT(a_spool_that_cannot_be_read_is_read_later),
+        UNIT(what_could_not_be_forgotten_is_forgotten_later),
         UNIT(what_could_not_be_sent_is_sent_on_the_next_connection),
     };
 

@@ -2,7 +2,8 @@
 """Runs the commands of the documents: commands.py PATH-OF-SONDE [DOCUMENT...]
 
 A block that is fenced as ```sh is run, as a script that stops at the first failing command; any
-other ("```sh skip", "```console", "```text") is not. Each document gets an empty folder of its own,
+other ("```sh skip", "```console", "```text") is not, nor is "```sh on=HOST", which
+tests/lab/test_operations.py runs. Each document gets an empty folder of its own,
 in which its blocks run one after another; `sonde`, `sonde-certs` and `./run` are there.
 """
 

@@ -22,6 +22,9 @@ four
 ```console
 $ five
 ```
+```sh on=paris
+six
+```
 """
 
 

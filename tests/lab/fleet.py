@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tempfile
 
-from network import ADDRESS, ROUTER, end, sh, wait_for
+from network import end, sh, wait_for
 
 PORT = 7862
 
@@ -47,9 +47,10 @@ class Fleet:
         self.network, self.programs = network, Programs(sonde)
         self.names = agents
         self.controller_config = controller or {}
-        self.address = address or {"a": ROUTER["a", 4], "b": ROUTER["b", 4]}
+        self.address = address or network.controller
         self.folder = tempfile.mkdtemp(prefix="sonde-lab-")
         self.agents, self.server, self.overrides = {}, None, {}
+        self.around = {}  # name: words in front of a daemon's own, as ("env", "NAME=value")
 
     def __enter__(self):
         try:
@@ -58,6 +59,8 @@ class Fleet:
                                     ",".join(sorted(set(self.address.values()))))
             self.operator = self.certificates.issue("operator", "tester")
             self.start_controller()
+            if self.server is not None:  # a test may have a controller of its own
+                wait_for(lambda: "listens on" in self.log("controller"))
             for name in self.names:
                 self.start_agent(name)
             self.wait_connected()
@@ -90,14 +93,19 @@ class Fleet:
         with open(self.path(f"{name}.log"), "a", encoding="utf-8") as log:
             return self.network.popen(host, *words, stderr=log, stdout=log, **more)
 
-    def start_controller(self):
+    def write_controller(self):
+        """Its configuration; the path."""
         issued = self.path("issued", "controller-controller")
         config = {"listen": f"0.0.0.0:{PORT}",
                   "tls": {"ca": f"{issued}/ca.pem", "certificate": f"{issued}/controller.pem",
                           "key": f"{issued}/controller-key.pem"},
                   "store": {"path": self.path("sonde.sqlite")}, **self.controller_config}
-        self.server = self.start("r", "controller", self.programs.sonde, "serve", "--config",
-                                 self.write_config("controller.yaml", config))
+        return self.write_config("controller.yaml", config)
+
+    def start_controller(self, *before, **more):
+        self.server = self.start("r", "controller", *before, *self.around.get("controller", ()),
+                                 self.programs.sonde, "serve", "--config",
+                                 self.write_controller(), **more)
 
     def agent_config(self, name):
         issued = self.path("issued", f"agent-{name}")
@@ -110,9 +118,10 @@ class Fleet:
         config.update(self.overrides.get(name, {}))
         return config
 
-    def start_agent(self, name, host=None):
+    def start_agent(self, name, host=None, **more):
         path = self.write_config(f"{name}.yaml", self.agent_config(name))
-        self.agents[name] = self.start(host or name, name, self.programs.agent, "--config", path)
+        self.agents[name] = self.start(host or name, name, *self.around.get(name, ()),
+                                       self.programs.agent, "--config", path, **more)
         return self.agents[name]
 
     # --- an operator's commands ------------------------------------------------------------------
@@ -141,7 +150,7 @@ class Fleet:
             wait_for(connected, seconds, pause=0.2)
         except TimeoutError as error:
             logs = "".join(f"--- {name}\n{self.log(name)[-1500:]}"
-                           for name in ["controller", *self.names])
+                           for name in ["controller", *sorted(names)])
             raise TimeoutError(f"{names} did not connect\n{logs}") from error
 
     def run(self, *flags, source="a", target="b", **more):

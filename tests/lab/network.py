@@ -7,6 +7,7 @@ Everything is named with a prefix of its own and removed by name. Needs root. Wh
 """
 
 import contextlib
+import ctypes
 import json
 import os
 import re
@@ -22,6 +23,7 @@ ADDRESS = {("a", 4): "10.9.1.1", ("b", 4): "10.9.2.2",
 ROUTER = {("a", 4): "10.9.1.254", ("b", 4): "10.9.2.254",
           ("a", 6): "fd00:9:1::fe", ("b", 6): "fd00:9:2::fe"}
 SIDES = ("a", "b")
+CLONE_NEWNS, CLONE_NEWNET = 0x20000, 0x40000000
 
 
 def sh(*words, check=True, **more):
@@ -47,6 +49,8 @@ def why_impossible():
 
 class Network:
     """The three hosts, up. Use it as a context manager."""
+
+    controller = {"a": ROUTER["a", 4], "b": ROUTER["b", 4]}  # as a host sees it
 
     def __init__(self):
         self.prefix = f"sl{os.getpid() % 100000}"
@@ -176,6 +180,24 @@ class Network:
     def mend(self, host):
         self.run(host, "nft", "delete", "table", "inet", "lab_cut", check=False)
 
+    def count_udp(self):
+        """From now on `udp_from` counts in the router, before anything is dropped there."""
+        self.nft("r", """
+            table inet lab_count {
+                counter from_a { }
+                counter from_b { }
+                chain prerouting {
+                    type filter hook prerouting priority 10;
+                    iifname "ra" meta l4proto udp counter name from_a
+                    iifname "rb" meta l4proto udp counter name from_b
+                }
+            }""")
+
+    def udp_from(self, side):
+        """UDP packets that have come to the router from a host."""
+        text = self.run("r", "nft", "list", "counter", "inet", "lab_count", f"from_{side}").stdout
+        return int(re.search(r"packets (\d+)", text).group(1))
+
     # --- the relay -----------------------------------------------------------------------------
 
     def start_relay(self):
@@ -203,6 +225,55 @@ class Network:
         self.relay.stdin.write(json.dumps({"do": command, **arguments}) + "\n")
         self.relay.stdin.flush()
         return json.loads(self.relay.stdout.readline())
+
+
+class Local(dict):
+    """Every host sees the controller here."""
+
+    def __missing__(self, name):
+        return "127.0.0.1"
+
+
+class Alone:
+    """One host without a network: this process and all that it starts, with a loopback interface
+    and mounts of their own. It has what a fleet asks of a Network; every host is this one."""
+
+    controller = Local(a="127.0.0.1")
+
+    def __enter__(self):
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.unshare(CLONE_NEWNET | CLONE_NEWNS) != 0:
+            raise OSError(ctypes.get_errno(), "unshare")
+        sh("mount", "--make-rprivate", "/")
+        sh("ip", "link", "set", "lo", "up")
+        self.processes, self.disks = [], []
+        return self
+
+    def __exit__(self, *_):
+        for process in reversed(self.processes):
+            end(process)
+        for path in self.disks:
+            sh("umount", path, check=False)
+
+    def disk(self, path, size):
+        """A small disk of its own at this path; a new size when it is there."""
+        there = path in self.disks
+        if not there:
+            os.makedirs(path)
+            self.disks.append(path)
+        sh("mount", "-t", "tmpfs", "-o", f"{'remount,' if there else ''}size={size}", "sonde", path)
+        return path
+
+    def inside(self, _host, *words):
+        return [str(word) for word in words]
+
+    def run(self, host, *words, **more):
+        return sh(*self.inside(host, *words), **more)
+
+    def popen(self, host, *words, **more):
+        process = subprocess.Popen(self.inside(host, *words), **more)
+        self.processes.append(process)
+        return process
 
 
 def end(process, patience=10):

@@ -7,13 +7,15 @@ routes them on. Commands come as JSON lines on stdin, each is answered by a line
     {"do": "delay", "ms": 200}          every packet
     {"do": "reorder", "every": 10, "by": 3}   every N-th packet goes out behind the next `by`
     {"do": "duplicate", "every": 10}
-    {"do": "rewrite", "every": 10, "offset": 16, "hex": "ffff", "towards": "10.9.1.1"}
-                                        bytes at an offset of the payload; the checksum is mended
+    {"do": "rewrite", "every": 10, "edits": [[16, "ffff"], [0, "00"]]}
+                                        bytes at an offset of the payload, each edit in turn; the
+                                        checksum is mended; "edits" in the answer counts each
     {"do": "hold", "count": 50}         keeps the next packets; "release" lets them go
     {"do": "clear"}                     back to plain passing on
     {"do": "counts"}
 
-Packets whose UDP payload is shorter than "above" (in any command, 0) are left alone.
+Packets whose UDP payload is shorter than "above" (0) or longer than "below", or that do not go to
+"towards" (in any command but delay) are left alone.
 """
 
 import fcntl
@@ -80,44 +82,50 @@ class Relay:
         self.counts = dict.fromkeys(("passed", "duplicated", "reordered", "rewritten", "held",
                                      "full"), 0)
 
-    def due(self, kind, payload):
+    def due(self, kind, payload, to):
         """Is it this packet's turn for a rule that works on every N-th?"""
         rule = self.rules.get(kind)
-        if rule is None or payload < rule.get("above", 0):
+        if rule is None or not rule.get("above", 0) <= payload <= rule.get("below", 65535) or \
+                rule.get("towards", to) != to:
             return None
         self.seen[kind] = self.seen.get(kind, 0) + 1
         return rule if self.seen[kind] % rule.get("every", 1) == 0 else None
 
+    def rewrite(self, packet, at, rule):
+        packet = bytearray(packet)
+        turn = self.counts["rewritten"] % len(rule["edits"])
+        offset, new = rule["edits"][turn][0], bytes.fromhex(rule["edits"][turn][1])
+        packet[at + 8 + offset:at + 8 + offset + len(new)] = new
+        mend(packet, at)
+        self.counts["rewritten"] += 1
+        self.counts["edits"][turn] += 1
+        return bytes(packet)
+
     def take(self, packet):
         at = udp_offset(packet)
         payload = len(packet) - at - 8 if at is not None else 0
-        hold = self.rules.get("hold")
-        if hold and payload >= hold.get("above", 0) and len(self.held) < hold["count"]:
+        to = destination(packet)
+        if self.due("hold", payload, to) and len(self.held) < self.rules["hold"]["count"]:
             self.held.append(packet)
             self.counts["held"] += 1
             return
-        rule = at is not None and self.due("rewrite", payload)
-        if rule and rule.get("towards", destination(packet)) == destination(packet):
-            packet = bytearray(packet)
-            new = bytes.fromhex(rule["hex"])
-            start = at + 8 + rule["offset"]
-            packet[start:start + len(new)] = new
-            mend(packet, at)
-            packet = bytes(packet)
-            self.counts["rewritten"] += 1
-        rule = self.due("reorder", payload)
+        rule = self.due("rewrite", payload, to) if at is not None else None
+        if rule:
+            packet = self.rewrite(packet, at, rule)
+        rule = self.due("reorder", payload, to)
         if rule:
             self.late.append([rule["by"], packet, time.monotonic()])
             self.counts["reordered"] += 1
             return
         self.send(packet)
-        if self.due("duplicate", payload):
+        if self.due("duplicate", payload, to):
             self.send(packet)
             self.counts["duplicated"] += 1
         for waiting in self.late:
-            waiting[0] -= 1
-        while self.late and self.late[0][0] <= 0:
-            self.send(self.late.pop(0)[1])
+            waiting[0] -= destination(waiting[1]) == to
+        for waiting in [one for one in self.late if one[0] <= 0]:
+            self.late.remove(waiting)
+            self.send(waiting[1])
 
     def send(self, packet):
         wait = self.rules.get("delay", {}).get("ms", 0) / 1000
@@ -160,6 +168,8 @@ class Relay:
         elif kind != "counts":
             self.rules[kind] = command
             self.seen[kind] = 0
+            if kind == "rewrite":
+                self.counts["rewritten"], self.counts["edits"] = 0, [0] * len(command["edits"])
         print(json.dumps(self.counts), flush=True)
 
 

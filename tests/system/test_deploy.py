@@ -63,13 +63,14 @@ class Configurations(unittest.TestCase):
 
 class Units(unittest.TestCase):
     def test_what_both_say(self):
-        for name, (_, command) in PROGRAMS.items():
+        for name, (program_name, command) in PROGRAMS.items():
             found = unit(read(DEPLOY, f"sonde-{name}.service"))
             self.assertEqual({"Unit", "Service", "Install"}, set(found))
             service = found["Service"]
             expected = {
                 "Type": "notify",
-                "ExecStart": f"@BIN@/{command} --config /etc/sonde/{name}.yaml",
+                "ExecStart": f"\"@BIN@/{program_name}\"{command[len(program_name):]} --config "
+                             f"/etc/sonde/{name}.yaml",
                 "ExecReload": "/bin/kill -HUP $MAINPID",
                 "User": "sonde",
                 "StateDirectory": STATE[name],
@@ -122,7 +123,7 @@ class Install(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = os.path.realpath(tempfile.mkdtemp(prefix="sonde-install-"))
-        cls.prefix = os.path.join(cls.folder, "a b", "sonde")
+        cls.prefix = os.path.join(cls.folder, "a b", "sonde")  # what units must quote
         cls.install("--prefix", cls.prefix)
 
     @classmethod
@@ -185,15 +186,12 @@ class Install(unittest.TestCase):
     def test_systemd_has_nothing_to_say(self):
         if IS_MAC or shutil.which("systemd-analyze") is None:
             self.skipTest("systemd-analyze is not installed")
-        place = os.path.join(self.folder, "plain")
-        self.install("--prefix", place)
-        units = [os.path.join(place, path) for path in self.listing(place)
+        units = [os.path.join(self.prefix, path) for path in self.listing(self.prefix)
                  if path.endswith(".service")]
         done = subprocess.run(["systemd-analyze", "verify", "--man=no", *units],
                               capture_output=True, text=True, timeout=60)
         # It reads what else is installed too, and speaks of that.
-        ours = [line for line in done.stderr.splitlines() if "sonde" in line]
-        self.assertEqual([], ours)
+        self.assertEqual([], [line for line in done.stderr.splitlines() if "sonde" in line])
 
     def test_documents_lead_somewhere(self):
         import tree  # the lint of the documents' links

@@ -1,69 +1,76 @@
 /* Many agents in one process, for the bench of a controller: each a TLS connection of its own with
- * its own certificate, all over one channel. They say hello, deliver results, and come back with
- * growing pauses when they lose the controller, as sonde-agent does; they measure nothing.
+ * its own certificate, on a socket of its own. They say hello, deliver results, and come back with
+ * growing pauses when they lose the controller, as sonde-agent does; they measure nothing. ZeroMQ
+ * is left out, so that what is measured is the controller and not the costs of thousands of
+ * connections on one of its sockets.
  *
  *     fleet_sim AGENTS
  *
  * It issues certificates first and prints {"event": "certificates", ...} with where the
- * controller's and an operator's are. Then it takes commands, a line each:
+ * controller's and others are. Then it takes commands, a line each, until
+ * there are no more:
  *
  *     connect ADDRESS         every agent connects; {"event": "connected", "seconds": s} when all
- *                             are welcome, and again each time all are back
+ *                             are welcome, and again each time all are back, "attempts" being how
+ *                             many connections that took
  *     results SECONDS BYTES RATE   all together deliver so many results of that size per second, 0:
  *                             as fast as they are committed;
  *                             {"event": "results", "committed": n, "seconds": s}
- *     quit
  */
-#include <assert.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include "agent/uplink.h"
+#include "proto/base/addr.h"
 #include "proto/base/digest.h"
 #include "proto/base/memory.h"
+#include "proto/base/text.h"
 #include "proto/link/backoff.h"
-#include "proto/link/channel.h"
 #include "proto/wire/limits.h"
-#include "proto/wire/message.h"
 #include "tests/proto/link/make_certs.h"
 
-enum { UNDER_WAY = 16, LINE = 512, CONNECTS_A_TURN = 64 };
+enum { AGENTS_MAX = 20000, CONNECTS_A_TURN = 64, WAIT_MS = 50, FILES_KEPT = 64, LINE = 512 };
+enum { UNDER_WAY = 16 }; /* results of one agent that are not committed yet */
+enum { READ_BYTES = 64 << 10, OUTBOUND_CAP = 4 << 20 };
 
-#define LOOK_NS (50 * NS_PER_MS)
+/* A turn asks the kernel about every socket: not more often than this. */
+#define TURN_NS (2 * NS_PER_MS)
+#define LOOK_NS (250 * NS_PER_MS)
 
 struct sim_agent {
-    struct tls_files files;
     struct tls_context *context;
-    channel_peer peer; /* 0: away */
-    bool welcome;
+    struct peer *peer; /* NULL: away */
+    bool connected;    /* TCP stands */
+    bool greeted, welcome;
     struct backoff backoff;
     struct mono retry_at;
     int64_t under_way;
 };
 
 struct sim {
-    struct loop *loop;
-    struct channel *channel;
     struct certs *certs;
     struct sim_agent *agents;
+    struct pollfd *sockets; /* beside agents; behind them: the commands */
     size_t count, welcome;
-    size_t *agent_of; /* by peer number */
-    size_t agent_of_size;
-    char address[LINE];
-    bool connecting, all_told;
+    struct addr controller;
+    bool connecting, stopping, all_told;
     struct mono since; /* connect, or the first loss */
-    struct loop_timer look;
-    struct mono results_until, results_since;
+    size_t attempts;   /* since then */
+    struct mono look_at;
     bool results_on;
-    int64_t committed, made;
-    int64_t rate; /* results per second, 0: no limit */
-    size_t turn;  /* whose turn it is to deliver */
+    struct mono results_until, results_since;
+    int64_t committed, made, rate; /* rate: results per second, 0: no limit */
+    size_t turn;                   /* whose turn it is to deliver */
     uint8_t *body;
     size_t body_length;
-    char line[LINE];
-    size_t line_length;
 };
 
 static double seconds_since(struct mono then)
@@ -79,17 +86,16 @@ static void insist(enum status status, const struct fault *fault)
     exit(1);
 }
 
-/* --- messages ----------------------------------------------------------------------------------
- */
+/* --- messages --------------------------------------------------------------------------------- */
 
-static enum status send_message(struct sim *sim, struct sim_agent *agent, const void *message)
+static enum status send_message(struct sim_agent *agent, const void *message)
 {
     struct buf frame;
     enum status status;
 
     buf_init(&frame, LIMIT_FRAME);
     insist(message_put(message, &frame), &(struct fault){ "a message" });
-    status = channel_send(sim->channel, agent->peer, frame.data, frame.length);
+    status = peer_send(agent->peer, frame.data, frame.length, mono_now());
     buf_done(&frame);
     return status;
 }
@@ -102,16 +108,18 @@ static void fresh_uuid(char out_text[UUID_SIZE])
     uuid7_format(wall_now().ns / NS_PER_MS, random, out_text);
 }
 
-static void say_hello(struct sim *sim, struct sim_agent *agent)
+/* What cannot be sent is followed by the connection's end. */
+static void say_hello(struct sim_agent *agent)
 {
     struct message_hello hello;
 
+    agent->greeted = true;
     message_init(&hello, MESSAGE_HELLO);
     hello.protocol = PROTOCOL_VERSION;
     snprintf(hello.version, sizeof hello.version, "sim");
     snprintf(hello.os, sizeof hello.os, "Linux");
     fresh_uuid(hello.instance);
-    (void)send_message(sim, agent, &hello);
+    (void)send_message(agent, &hello);
     message_done(&hello);
 }
 
@@ -121,6 +129,7 @@ static bool may_make(const struct sim *sim)
            (double)sim->made < seconds_since(sim->results_since) * (double)sim->rate;
 }
 
+/* As many as may be under way. */
 static void deliver(struct sim *sim, struct sim_agent *agent)
 {
     while (sim->results_on && agent->welcome && agent->under_way < UNDER_WAY && may_make(sim)) {
@@ -130,7 +139,7 @@ static void deliver(struct sim *sim, struct sim_agent *agent)
         fresh_uuid(result.id);
         snprintf(result.kind, sizeof result.kind, "bench");
         result.body = (struct bytes){ sim->body, sim->body_length };
-        if (send_message(sim, agent, &result) != STATUS_OK)
+        if (send_message(agent, &result) != STATUS_OK)
             return;
         agent->under_way++;
         sim->made++;
@@ -156,39 +165,18 @@ static void on_welcome(struct sim *sim, struct sim_agent *agent)
     if (++sim->welcome < sim->count || sim->all_told)
         return;
     sim->all_told = true;
-    printf("{\"event\": \"connected\", \"agents\": %zu, \"seconds\": %.3f}\n", sim->count,
-           seconds_since(sim->since));
+    printf("{\"event\": \"connected\", \"agents\": %zu, \"attempts\": %zu, \"seconds\": %.3f}\n",
+           sim->count, sim->attempts, seconds_since(sim->since));
     fflush(stdout);
 }
 
-/* --- events -------------------------------------------------------------------------------------
- */
-
-static struct sim_agent *agent_of(struct sim *sim, channel_peer peer)
+static void on_message(struct sim *sim, struct sim_agent *agent, const void *bytes, size_t length)
 {
-    assert(peer < sim->agent_of_size);
-    return &sim->agents[sim->agent_of[peer]];
-}
-
-static void on_up(void *context, channel_peer peer, const struct identity *identity,
-                  const char *address)
-{
-    struct sim *sim = context;
-
-    (void)identity, (void)address;
-    say_hello(sim, agent_of(sim, peer));
-}
-
-static void on_message(void *context, channel_peer peer, const void *bytes, size_t length)
-{
-    struct sim *sim = context;
-    struct sim_agent *agent = agent_of(sim, peer);
+    const struct message_way way = { ROLE_CONTROLLER, ROLE_AGENT };
     struct fault fault = { "" };
     union message message;
 
-    insist(message_get(bytes, length, (struct message_way){ ROLE_CONTROLLER, ROLE_AGENT }, &message,
-                       &fault),
-           &fault);
+    insist(message_get(bytes, length, way, &message, &fault), &fault);
     if (message.type == MESSAGE_WELCOME)
         on_welcome(sim, agent);
     else if (message.type == MESSAGE_COMMITTED)
@@ -196,55 +184,139 @@ static void on_message(void *context, channel_peer peer, const void *bytes, size
     message_done(&message);
 }
 
-static void on_down(void *context, channel_peer peer, bool was_up, const char *reason)
+/* --- connections ------------------------------------------------------------------------------ */
+
+static struct pollfd *socket_of(const struct sim *sim, const struct sim_agent *agent)
 {
-    struct sim *sim = context;
-    struct sim_agent *agent = agent_of(sim, peer);
+    return &sim->sockets[agent - sim->agents];
+}
+
+static void lose(struct sim *sim, struct sim_agent *agent)
+{
+    struct pollfd *place = socket_of(sim, agent);
     uint64_t random;
 
-    (void)was_up, (void)reason;
-    if (agent->welcome) {
-        if (sim->all_told) {
-            sim->all_told = false;
-            sim->since = mono_now();
-        }
-        sim->welcome--;
+    if (agent->welcome && sim->all_told) {
+        sim->all_told = false;
+        sim->since = mono_now();
+        sim->attempts = 0;
     }
-    agent->welcome = false;
-    agent->peer = 0;
+    sim->welcome -= agent->welcome;
+    close(place->fd);
+    place->fd = -1;
+    peer_free(agent->peer);
+    agent->peer = NULL;
     agent->under_way = 0;
+    agent->connected = agent->greeted = agent->welcome = false;
     digest_random(&random, sizeof random);
     agent->retry_at = mono_after(mono_now(), backoff_next(&agent->backoff, random));
 }
 
-/* --- connecting ----------------------------------------------------------------------------------
- */
-
-static void remember(struct sim *sim, channel_peer peer, size_t index)
+static void connect_agent(struct sim *sim, struct sim_agent *agent)
 {
-    if (peer >= sim->agent_of_size) {
-        size_t size = (size_t)peer * 2 + 1024;
+    static const struct peer_rules rules = { .side = TLS_CLIENT,
+                                             .roles = 1u << ROLE_CONTROLLER,
+                                             .outbound_cap = OUTBOUND_CAP };
+    int fd = socket(AF_INET, SOCK_STREAM, 0), one = 1;
+    struct fault fault;
 
-        sim->agent_of = realloc(sim->agent_of, size * sizeof *sim->agent_of);
-        if (sim->agent_of == NULL)
-            abort();
-        sim->agent_of_size = size;
-    }
-    sim->agent_of[peer] = index;
+    if (fd < 0 || fcntl(fd, F_SETFL, O_NONBLOCK) != 0 ||
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one) != 0)
+        insist(fault_errno(&fault, errno, "a socket"), &fault);
+    sim->attempts++;
+    *socket_of(sim, agent) = (struct pollfd){ .fd = fd, .events = POLLOUT };
+    agent->peer = peer_new(agent->context, &rules, mono_now(), wall_now());
+    if (connect(fd, &sim->controller.socket.any, sim->controller.length) != 0 &&
+        errno != EINPROGRESS)
+        lose(sim, agent);
 }
 
-static void connect_agent(struct sim *sim, size_t index)
+/* What came is read, and what it leads to is said. */
+static void receive(struct sim *sim, struct sim_agent *agent)
 {
-    struct sim_agent *agent = &sim->agents[index];
-    const struct channel_target target = { .address = sim->address };
-    struct fault fault = { "" };
+    static uint8_t bytes[READ_BYTES];
+    int fd = socket_of(sim, agent)->fd;
+    ssize_t got = read(fd, bytes, sizeof bytes);
+    const uint8_t *frame;
+    size_t length;
 
-    if (agent->context == NULL)
-        insist(tls_context_new(&agent->files, ROLE_AGENT, wall_now(), &agent->context, &fault),
-               &fault);
-    channel_use(sim->channel, agent->context);
-    insist(channel_connect(sim->channel, &target, &agent->peer, &fault), &fault);
-    remember(sim, agent->peer, index);
+    if (got > 0)
+        peer_input(agent->peer, bytes, (size_t)got, mono_now());
+    else if (got == 0 || (errno != EAGAIN && errno != EINTR))
+        peer_lost(agent->peer, "the connection broke");
+    if (!agent->greeted && peer_state(agent->peer) == PEER_UP)
+        say_hello(agent);
+    while (peer_next_frame(agent->peer, &frame, &length))
+        on_message(sim, agent, frame, length);
+}
+
+static void send_output(struct sim *sim, struct sim_agent *agent)
+{
+    struct pollfd *place = socket_of(sim, agent);
+    const uint8_t *bytes;
+    size_t length;
+
+    place->events = POLLIN;
+    while ((length = peer_output(agent->peer, &bytes)) > 0) {
+        ssize_t sent = send(place->fd, bytes, length, 0);
+
+        if (sent <= 0) {
+            place->events |= POLLOUT;
+            return;
+        }
+        peer_sent(agent->peer, (size_t)sent);
+    }
+}
+
+static void attend(struct sim *sim, struct sim_agent *agent)
+{
+    const struct pollfd *place = socket_of(sim, agent);
+    short came = place->revents;
+    int error = 0;
+    socklen_t size = sizeof error;
+
+    if (!agent->connected && (came & (POLLOUT | POLLERR | POLLHUP)) != 0) {
+        getsockopt(place->fd, SOL_SOCKET, SO_ERROR, &error, &size);
+        agent->connected = error == 0;
+        if (!agent->connected)
+            peer_lost(agent->peer, "no connection");
+    }
+    if (agent->connected && (came & (POLLIN | POLLERR | POLLHUP)) != 0)
+        receive(sim, agent);
+    if (agent->connected)
+        send_output(sim, agent);
+    if (peer_state(agent->peer) >= PEER_CLOSING)
+        lose(sim, agent);
+}
+
+/* --- turns ------------------------------------------------------------------------------------ */
+
+static void look_at_deadlines(struct sim *sim, struct mono now)
+{
+    if (mono_between(now, sim->look_at) > 0)
+        return;
+    sim->look_at = mono_after(now, LOOK_NS);
+    for (size_t i = 0; i < sim->count; i++) {
+        struct sim_agent *agent = &sim->agents[i];
+
+        if (agent->peer == NULL || mono_between(now, peer_deadline(agent->peer)) > 0)
+            continue;
+        peer_tick(agent->peer, now);
+        sim->sockets[i].revents = 0;
+        attend(sim, agent);
+    }
+}
+
+static void connect_due(struct sim *sim, struct mono now)
+{
+    size_t begun = 0;
+
+    for (size_t i = 0; sim->connecting && i < sim->count && begun < CONNECTS_A_TURN; i++) {
+        if (sim->agents[i].peer != NULL || mono_between(now, sim->agents[i].retry_at) > 0)
+            continue;
+        connect_agent(sim, &sim->agents[i]);
+        begun++;
+    }
 }
 
 static void end_results(struct sim *sim)
@@ -255,30 +327,22 @@ static void end_results(struct sim *sim)
     fflush(stdout);
 }
 
-static void on_look(void *context, struct mono now)
+static void deliver_now(struct sim *sim, struct sim_agent *agent)
 {
-    struct sim *sim = context;
-    size_t begun = 0;
+    deliver(sim, agent);
+    if (agent->connected)
+        send_output(sim, agent);
+}
 
-    for (size_t i = 0; sim->connecting && i < sim->count && begun < CONNECTS_A_TURN; i++) {
-        if (sim->agents[i].peer != 0 || mono_between(now, sim->agents[i].retry_at) > 0)
-            continue;
-        connect_agent(sim, i);
-        begun++;
-    }
+static void deliver_due(struct sim *sim, struct mono now)
+{
     if (sim->results_on && mono_between(now, sim->results_until) <= 0)
         end_results(sim);
     for (size_t i = 0; sim->results_on && sim->rate > 0 && i < sim->count && may_make(sim); i++)
-        deliver(sim, &sim->agents[sim->turn++ % sim->count]);
-    loop_timer_set(
-        sim->loop, &sim->look,
-        mono_after(mono_now(), begun == CONNECTS_A_TURN || (sim->results_on && sim->rate > 0)
-                                   ? NS_PER_MS
-                                   : LOOK_NS));
+        deliver_now(sim, &sim->agents[sim->turn++ % sim->count]);
 }
 
-/* --- commands
- * -------------------------------------------------------------------------------------- */
+/* --- commands --------------------------------------------------------------------------------- */
 
 static void begin_results(struct sim *sim, double seconds, size_t bytes, int64_t rate)
 {
@@ -293,55 +357,60 @@ static void begin_results(struct sim *sim, double seconds, size_t bytes, int64_t
     sim->results_since = mono_now();
     sim->results_until = mono_after(sim->results_since, (int64_t)(seconds * 1e9));
     for (size_t i = 0; i < sim->count && rate == 0; i++)
-        deliver(sim, &sim->agents[i]);
+        deliver_now(sim, &sim->agents[i]);
 }
 
 static void obey(struct sim *sim, const char *line)
 {
+    char address[LINE];
+    struct fault fault = { "" };
     double seconds;
     size_t bytes;
     long long rate;
 
-    if (sscanf(line, "connect %400s", sim->address) == 1) {
+    if (sscanf(line, "connect %400s", address) == 1) {
+        insist(addr_parse(address, &sim->controller, &fault), &fault);
         sim->connecting = true;
         sim->since = mono_now();
     } else if (sscanf(line, "results %lf %zu %lld", &seconds, &bytes, &rate) == 3 && bytes > 0 &&
                bytes <= LIMIT_RESULT_BYTES && rate >= 0) {
         begin_results(sim, seconds, bytes, rate);
     } else {
-        loop_stop(sim->loop);
+        sim->stopping = true;
     }
 }
 
-static void on_stdin(void *context, struct mono now)
+static void read_command(struct sim *sim)
 {
-    struct sim *sim = context;
-    char *end;
-    ssize_t got =
-        read(STDIN_FILENO, sim->line + sim->line_length, sizeof sim->line - 1 - sim->line_length);
+    char line[LINE];
 
-    (void)now;
-    if (got <= 0) {
-        loop_stop(sim->loop);
-        return;
-    }
-    sim->line_length += (size_t)got;
-    sim->line[sim->line_length] = '\0';
-    while ((end = strchr(sim->line, '\n')) != NULL) {
-        *end = '\0';
-        obey(sim, sim->line);
-        sim->line_length -= (size_t)(end + 1 - sim->line);
-        memmove(sim->line, end + 1, sim->line_length + 1);
-    }
+    if (fgets(line, sizeof line, stdin) != NULL)
+        obey(sim, line);
+    else
+        sim->stopping = true;
 }
 
-/* --- start
- * --------------------------------------------------------------------------------------------- */
+/* --- start ------------------------------------------------------------------------------------ */
 
 static void print_files(const char *name, const struct tls_files *files, const char *end)
 {
     printf("\"%s\": {\"ca\": \"%s\", \"certificate\": \"%s\", \"key\": \"%s\"}%s", name, files->ca,
            files->certificate, files->key, end);
+}
+
+/* Each agent's files are read here, before anything is timed. */
+static void issue(struct sim *sim, struct authority *authority, size_t index)
+{
+    struct sim_agent *agent = &sim->agents[index];
+    struct fault fault = { "" };
+    struct tls_files files;
+    char uri[64];
+
+    snprintf(uri, sizeof uri, "spiffe://test/agent/sim-%05zu", index);
+    certs_good(sim->certs, authority, uri, &files);
+    insist(tls_context_new(&files, ROLE_AGENT, wall_now(), &agent->context, &fault), &fault);
+    backoff_init(&agent->backoff, UPLINK_FIRST_PAUSE_NS, UPLINK_LAST_PAUSE_NS);
+    sim->sockets[index].fd = -1;
 }
 
 static void issue_all(struct sim *sim)
@@ -358,61 +427,69 @@ static void issue_all(struct sim *sim)
     print_files("operator", &other, ", ");
     certs_good(sim->certs, authority, "spiffe://test/agent/real", &other);
     print_files("agent", &other, "}\n");
-    for (size_t i = 0; i < sim->count; i++) {
-        char uri[64];
-
-        snprintf(uri, sizeof uri, "spiffe://test/agent/sim-%05zu", i);
-        certs_good(sim->certs, authority, uri, &sim->agents[i].files);
-        backoff_init(&sim->agents[i].backoff, NS_PER_S, 60 * NS_PER_S);
-    }
+    for (size_t i = 0; i < sim->count; i++)
+        issue(sim, authority, i);
     printf("{\"event\": \"ready\", \"agents\": %zu}\n", sim->count);
     fflush(stdout);
 }
 
-static void open_channel(struct sim *sim)
+static void allow_files(size_t count)
 {
-    static const struct channel_rules rules = { .roles = 1 << ROLE_CONTROLLER,
-                                                .peers_max = 20000,
-                                                .strangers_max = 20000,
-                                                .outbound_cap = 4 << 20,
-                                                .outbound_all_cap = 1 << 30 };
-    const struct channel_events events = {
-        .context = sim, .up = on_up, .message = on_message, .down = on_down
-    };
-    struct fault fault = { "" };
-    struct channel_setup setup = { .rules = &rules, .events = &events };
+    struct rlimit limit;
+    struct fault fault;
 
-    insist(tls_context_new(&sim->agents[0].files, ROLE_AGENT, wall_now(), &sim->agents[0].context,
-                           &fault),
-           &fault);
-    setup.context = sim->agents[0].context;
-    insist(loop_new(&sim->loop, &fault), &fault);
-    insist(channel_new(sim->loop, &setup, &sim->channel, &fault), &fault);
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= count + FILES_KEPT)
+        return;
+    limit.rlim_cur = count + FILES_KEPT;
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+        insist(fault_errno(&fault, errno, "the limit of open files"), &fault);
+}
+
+static void turn(struct sim *sim)
+{
+    bool busy = sim->results_on || (sim->connecting && sim->welcome < sim->count);
+    struct mono now = mono_now();
+
+    if (poll(sim->sockets, (nfds_t)sim->count + 1, busy ? 1 : WAIT_MS) > 0) {
+        for (size_t i = 0; i < sim->count; i++)
+            if (sim->agents[i].peer != NULL && sim->sockets[i].revents != 0)
+                attend(sim, &sim->agents[i]);
+        if (sim->sockets[sim->count].revents != 0)
+            read_command(sim);
+    }
+    connect_due(sim, mono_now());
+    look_at_deadlines(sim, mono_now());
+    deliver_due(sim, mono_now());
+    if (mono_between(now, mono_now()) < TURN_NS)
+        poll(NULL, 0, (int)(TURN_NS / NS_PER_MS));
 }
 
 int main(int argc, char **argv)
 {
-    struct sim sim = { .count = argc == 2 ? strtoul(argv[1], NULL, 10) : 0 };
+    uint64_t count = 0;
+    struct sim sim = { .all_told = false };
 
-    if (sim.count < 1 || sim.count > 20000) {
-        fprintf(stderr, "usage: fleet_sim AGENTS (1 to 20000)\n");
+    if (argc != 2 || text_to_u64(argv[1], &count) != STATUS_OK || count < 1 || count > AGENTS_MAX) {
+        fprintf(stderr, "usage: fleet_sim AGENTS (1 to %d)\n", AGENTS_MAX);
         return 2;
     }
+    sim.count = (size_t)count;
+    allow_files(sim.count);
+    signal(SIGPIPE, SIG_IGN);
+    setvbuf(stdin, NULL, _IONBF, 0); /* poll sees all that waits */
     sim.agents = memory_new(sim.count, sizeof *sim.agents);
+    sim.sockets = memory_new(sim.count + 1, sizeof *sim.sockets);
+    sim.sockets[sim.count] = (struct pollfd){ .fd = STDIN_FILENO, .events = POLLIN };
     issue_all(&sim);
-    open_channel(&sim);
-    sim.look = (struct loop_timer){ .handler = on_look, .context = &sim };
-    loop_timer_set(sim.loop, &sim.look, mono_now());
-    loop_watch_fd(sim.loop, STDIN_FILENO, on_stdin, &sim);
-    loop_run(sim.loop);
-    loop_unwatch_fd(sim.loop, STDIN_FILENO);
-    loop_timer_cancel(sim.loop, &sim.look);
-    channel_free(sim.channel);
-    loop_free(sim.loop);
-    for (size_t i = 0; i < sim.count; i++)
+    while (!sim.stopping)
+        turn(&sim);
+    for (size_t i = 0; i < sim.count; i++) {
+        if (sim.agents[i].peer != NULL)
+            lose(&sim, &sim.agents[i]);
         tls_context_free(sim.agents[i].context);
+    }
     certs_free(sim.certs);
-    free(sim.agent_of);
+    free(sim.sockets);
     free(sim.agents);
     free(sim.body);
     return 0;

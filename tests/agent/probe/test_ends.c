@@ -46,6 +46,25 @@ static void check_clean_phase(struct ends *ends, enum phase_kind kind)
     assert_int_equal(ends->echoed.first_burst, ends->sent.first_burst);
 }
 
+/* Both ends have one clock here, which each of them has read once: only these readings can put a
+ * leg below zero. */
+static void check_one_way(const struct report *sender, const struct report *echo)
+{
+    const struct one_way_seen *seen = &sender->one_way_ns;
+
+    assert_true(seen->present && !echo->one_way_ns.present);
+    assert_int_equal(seen->count, sender->rtt_ns.count);
+    assert_true(seen->forward.min <= seen->forward.mean && seen->forward.mean <= seen->forward.max);
+    assert_true(seen->reverse.min <= seen->reverse.mean && seen->reverse.mean <= seen->reverse.max);
+    assert_true(seen->forward.min > -NS_PER_S && seen->reverse.min > -NS_PER_S);
+    assert_true(seen->forward.min + seen->reverse.min <= sender->rtt_ns.min);
+    assert_true(seen->forward.max + seen->reverse.max >= sender->rtt_ns.max);
+    assert_int_equal(sender->clock.sync, echo->clock.sync);
+    /* it has grown since the clock was read */
+    if (sender->clock.max_error_ns != NONE_INT)
+        assert_true(sender->clock.max_error_ns >= 500 * NS_PER_US);
+}
+
 static void check_reports(struct ends *ends, int64_t measured)
 {
     struct report sender, echo;
@@ -66,6 +85,7 @@ static void check_reports(struct ends *ends, int64_t measured)
     assert_true(sender.rtt_ns.present);
     assert_int_equal(sender.rtt_ns.count, measured);
     assert_false(echo.rtt_ns.present);
+    check_one_way(&sender, &echo);
     assert_true(sender.rcvbuf.granted > 0 && echo.rcvbuf.granted > 0);
     assert_true(sender.agreement.hellos_sent >= 2 && sender.agreement.rtt_ns > 0);
     assert_true(echo.agreement.hellos_answered >= 2);

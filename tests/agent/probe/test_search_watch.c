@@ -187,6 +187,10 @@ static void looks_after_a_floor_that_does_not_pass(void **state)
     path->mtu = 500;
     run_for(path, search, 10);
     expect_event(search, SEARCH_EVENT_CHANGED, 1400, 0);
+    path->dead = true;
+    run_for(path, search, 100);
+    expect_event(search, SEARCH_EVENT_UNREACHABLE, 0, 0);
+    expect_no_event(search);
     search_free(search);
     free(path);
 }

@@ -6,107 +6,11 @@
 
 #include <cmocka.h>
 
-#include "agent/probe/sender.h"
-#include "tests/agent/probe/stage.h"
+#include "tests/agent/probe/sender_role.h"
 
 enum { WINDOW = 8, ALL = STAGE_CLIENTS * WINDOW };
 
 static const struct mono never = { INT64_MAX };
-
-struct role {
-    struct stage *stage;
-    struct sender *sender;
-    struct leg forward, reverse;
-    struct histogram rtt;
-};
-
-static struct role role_new(size_t payload, size_t window)
-{
-    struct role role = { .stage = stage_new(payload) };
-
-    role.sender =
-        sender_new(role.stage->client_fd, STAGE_CLIENTS, engine_find(engine_best(), NULL), payload);
-    sender_begin(role.sender, &role.stage->session, window);
-    return role;
-}
-
-static void role_free(struct role *role)
-{
-    sender_free(role->sender);
-    stage_free(role->stage);
-}
-
-static void count(struct role *role)
-{
-    role->forward = (struct leg){ 0 };
-    role->reverse = (struct leg){ 0 };
-    histogram_init(&role->rtt);
-    sender_account(role->sender, &role->forward, &role->reverse, &role->rtt);
-}
-
-/* A datagram as it came to the echo role's socket. */
-struct asked {
-    struct addr from;
-    struct stamp_request request;
-};
-
-static struct asked take_request(struct role *role)
-{
-    struct stage *stage = role->stage;
-    struct asked asked;
-    ssize_t length;
-
-    asked.from.length = sizeof asked.from.socket;
-    assert_true(stage_readable(stage->echo_fd, STAGE_WAIT_MS));
-    length = recvfrom(stage->echo_fd, stage->bytes, sizeof stage->bytes, MSG_DONTWAIT,
-                      &asked.from.socket.any, &asked.from.length);
-    assert_int_equal(length, stage->session.payload);
-    assert_int_equal(stamp_get_request(&stage->session.ground.format, stage->bytes, (size_t)length,
-                                       &asked.request),
-                     STATUS_OK);
-    assert_true(session_request_intact(&stage->session, &asked.request, stage->bytes));
-    return asked;
-}
-
-/* Makes stage->bytes the echo of it, the role's `sequence`th, held for `residence_ns`. */
-static void make_echo(struct role *role, const struct asked *asked, uint32_t sequence,
-                      int64_t residence_ns)
-{
-    struct stage *stage = role->stage;
-    struct mono now = mono_now();
-    const struct stamp_reply reply = {
-        .sequence = sequence,
-        .timestamp = session_timestamp(&stage->session, now),
-        .error_estimate = stage->session.error_estimate,
-        .ssid = stage->session.ssid,
-        .receive_timestamp = session_timestamp(&stage->session, mono_after(now, -residence_ns)),
-        .sender_sequence = asked->request.sequence,
-        .sender_timestamp = asked->request.timestamp,
-        .sender_error_estimate = asked->request.error_estimate,
-        .sender_ttl = 255,
-    };
-
-    stage_request(stage, &stage->session, asked->request.sequence);
-    stamp_put_reply(&stage->session.ground.format, &reply, stage->bytes, stage->session.payload);
-}
-
-static void send_back(struct role *role, const struct asked *asked, size_t length)
-{
-    assert_int_equal(sendto(role->stage->echo_fd, role->stage->bytes, length, 0,
-                            &asked->from.socket.any, asked->from.length),
-                     length);
-}
-
-static size_t collect(struct role *role, bool resend, struct mono deadline)
-{
-    size_t got = 0;
-
-    for (size_t i = 0; i < STAGE_CLIENTS; i++) {
-        if (stage_readable(role->stage->client_fd[i], i == 0 ? 20 : 0))
-            got += sender_collect(role->sender, i, resend, deadline);
-    }
-    return got;
-}
 
 static void drop_all_requests(struct role *role)
 {
@@ -185,6 +89,7 @@ static void takes_an_echo_once(void **state)
     assert_int_equal(role.reverse.duplicates, 2);
     assert_int_equal(role.forward.sent, ALL + 1);
     assert_int_equal(role.rtt.count, 1);
+    assert_int_equal(role.there.count, 1);
     assert_int_equal(sender_outstanding(role.sender), ALL);
     role_free(&role);
 }
@@ -306,54 +211,9 @@ static void counts_late_what_comes_after_the_drain(void **state)
     count(&role);
     assert_int_equal(role.reverse.late, ALL);
     assert_int_equal(role.reverse.received, 0);
-    assert_int_equal(role.rtt.count, 0);
+    assert_true(role.rtt.count == 0 && role.there.count == 0);
     assert_int_equal(role.forward.sent, ALL);
     role_free(&role);
-}
-
-static void takes_the_echo_roles_time_off_a_round_trip(void **state)
-{
-    struct role role = role_new(44, 1);
-    int64_t whole;
-    struct asked asked;
-
-    (void)state;
-    sender_burst(role.sender);
-    asked = take_request(&role);
-    poll(NULL, 0, 20);
-    whole = mono_between(sender_first_sent(role.sender), mono_now());
-    make_echo(&role, &asked, 0, whole);
-    send_back(&role, &asked, 44);
-    assert_true(stage_readable(role.stage->client_fd[0], STAGE_WAIT_MS));
-    collect(&role, false, never);
-    whole = mono_between(sender_first_sent(role.sender), mono_now()) - whole;
-    count(&role);
-    assert_true(role.rtt.max <= whole);
-    role_free(&role);
-}
-
-/* A residence longer than the whole way is no residence. */
-static void does_not_believe_an_impossible_residence(void **state)
-{
-    static const int64_t residences[] = { 3600 * NS_PER_S, -5 * NS_PER_MS };
-
-    (void)state;
-    for (size_t i = 0; i < 2; i++) {
-        struct role role = role_new(44, 1);
-        struct asked asked;
-
-        sender_burst(role.sender);
-        asked = take_request(&role);
-        poll(NULL, 0, 3);
-        make_echo(&role, &asked, 0, residences[i]);
-        send_back(&role, &asked, 44);
-        assert_true(stage_readable(role.stage->client_fd[0], STAGE_WAIT_MS));
-        collect(&role, false, never);
-        count(&role);
-        assert_int_equal(role.rtt.count, 1);
-        assert_true(role.rtt.min >= 2 * NS_PER_MS);
-        role_free(&role);
-    }
 }
 
 static void forgets_a_phase(void **state)
@@ -401,6 +261,10 @@ static void keeps_pace_and_never_makes_up(void **state)
         assert_int_equal(pace.slip_ns, steps[i].slip);
         assert_int_equal(pace.skipped, steps[i].skipped);
     }
+    sender_pace_end(role.sender, 100, (struct mono){ 2100 });
+    assert_int_equal(sender_pace_kept(role.sender).skipped, 4);
+    sender_pace_end(role.sender, 100, (struct mono){ 2301 });
+    assert_int_equal(sender_pace_kept(role.sender).skipped, 7);
     role_free(&role);
 }
 
@@ -469,8 +333,6 @@ int main(void)
         cmocka_unit_test(takes_nothing_that_is_not_its_echo),
         cmocka_unit_test(counts_damaged_echoes),
         cmocka_unit_test(counts_late_what_comes_after_the_drain),
-        cmocka_unit_test(takes_the_echo_roles_time_off_a_round_trip),
-        cmocka_unit_test(does_not_believe_an_impossible_residence),
         cmocka_unit_test(forgets_a_phase),
         cmocka_unit_test(keeps_pace_and_never_makes_up),
         cmocka_unit_test(gives_the_slots_of_the_refused_back),

@@ -118,7 +118,7 @@ static void finds_the_default_case(void **state)
     struct score score = score_of(&path, 1500, 200);
 
     (void)state;
-    assert_true(score.near >= 196);
+    assert_true(score.near >= 195);
     assert_true(score.within >= 190);
 }
 
@@ -146,7 +146,7 @@ static void finds_other_edges(void **state)
     }
 }
 
-/* 1 in 1,000 runs may be wrong; of 300, with a chance of 0.996, at most 2 are. */
+/* At most 1 in 10,000 runs may be wrong: of these 300, with a chance of 0.9995, at most one is. */
 static void finds_nothing_where_all_sizes_lose_alike(void **state)
 {
     static const double losses[] = { 0, 0.001, 0.01, 0.1, 0.5, 1 };
@@ -159,7 +159,7 @@ static void finds_nothing_where_all_sizes_lose_alike(void **state)
 
         found += score_of(&path, 1500, 50).found;
     }
-    assert_true(found <= 2);
+    assert_true(found <= 1);
 }
 
 static void finds_nothing_in_losses_that_change_in_time(void **state)

@@ -182,7 +182,7 @@ static enum status port_next(void *context, int64_t after, struct message_result
     return STATUS_NOT_FOUND;
 }
 
-static void port_forget(void *context, const struct list *ids)
+static enum status port_forget(void *context, const struct list *ids)
 {
     struct cluster_agent *agent = context;
     struct spooled *spooled = agent->spool.items;
@@ -197,6 +197,7 @@ static void port_forget(void *context, const struct list *ids)
         assert_true(k < agent->spool.count);
         spooled[k].forgotten = true;
     }
+    return STATUS_OK;
 }
 
 size_t cluster_spooled(const struct cluster *cluster, size_t agent)

@@ -108,6 +108,11 @@ void make_report(enum end_role role, const struct case_params *params,
     if (params->common.warmup_s > 0)
         make_half(role, params, &warmup, &out_report->phases.warmup);
     make_half(role, params, phase, &out_report->phases.measure);
+    out_report->agreement = (struct agreement){ .present = true,
+                                                .hellos_sent = sender ? 5 : 3,
+                                                .hellos_answered = 2,
+                                                .rtt_ns = sender ? 1000 : NONE_INT,
+                                                .strangers = sender ? NONE_INT : 7 };
     if (sender)
         make_rtt(phase->returned, &out_report->rtt_ns);
     make_host(sender ? "alpha.example" : "beta.example", &out_report->host);

@@ -67,7 +67,7 @@ static void an_empty_file_means_the_defaults(void **state)
     assert_string_equal("/var/lib/sonde/sonde.sqlite", config.store.path);
     assert_true(config.store.keep_days == 90);
     assert_int_equal(10000, config.limits.agents);
-    assert_int_equal(512, config.limits.strangers);
+    assert_int_equal(1024, config.limits.strangers);
     assert_int_equal(4 << 20, config.limits.outbound_bytes);
     assert_int_equal(256 << 20, config.limits.outbound_all_bytes);
     assert_int_equal(64, config.limits.runs);

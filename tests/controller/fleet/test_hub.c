@@ -130,7 +130,7 @@ static void a_run_is_refused_with_the_reason(void **state)
     refuse_run(cluster, run, "payload: 115");
     run = order("a", "b");
     run.plan.idle_s = 60;
-    refuse_run(cluster, run, "idle_s: 60 is not allowed between hosts: at most 20");
+    refuse_run(cluster, run, "idle: 60 s is not allowed between hosts: at most 8");
     run = order("a", "b");
     run.plan.common.family = FAMILY_IPV6;
     refuse_run(cluster, run, "family: agent b has told of no ipv6 address");

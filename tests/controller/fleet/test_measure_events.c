@@ -175,6 +175,75 @@ static void one_that_is_away_while_it_closes_may_still_report(void **state)
     world_done(&world);
 }
 
+/* An end that has closed, with a report that is on its way. */
+static void close_with_report(struct world *world, enum end_role role)
+{
+    union message message;
+
+    message_init(&message, MESSAGE_CLOSED);
+    text_copy(message.closed.session, UUID_SIZE, world->opened[END_ECHO].session);
+    text_copy(message.closed.result, UUID_SIZE, "a result");
+    measure_message(world->measure, role, &message, world->now);
+}
+
+static void a_run_that_is_stopped_waits_for_what_was_measured(void **state)
+{
+    static struct world world;
+
+    (void)state;
+    for (int at = MEASURE_SEND; at <= MEASURE_CLOSE; at++) {
+        world_begin_at(&world, (enum measure_state)at, 3);
+        measure_stop(world.measure, "stopped by ann", world.now);
+        close_with_report(&world, END_SENDER);
+        measure_reported(world.measure, END_ECHO, 0, world.now);
+        close_with_report(&world, END_ECHO);
+        assert_int_equal(MEASURE_RESULTS, measure_state(world.measure));
+        measure_reported(world.measure, END_SENDER, 1, world.now);
+        assert_int_equal(MEASURE_RESULTS, measure_state(world.measure));
+        measure_reported(world.measure, END_SENDER, 0, world.now);
+        assert_int_equal(MEASURE_OVER, measure_state(world.measure));
+        assert_non_null(strstr(world.log, "over: stopped: stopped by ann\n"));
+        assert_null(strstr(world.log, "failed"));
+        world_done(&world);
+    }
+}
+
+static void reports_that_do_not_come_hold_a_stopped_run_for_a_while(void **state)
+{
+    static struct world world;
+
+    (void)state;
+    world_begin_at(&world, MEASURE_CLOSE, 3);
+    close_with_report(&world, END_SENDER);
+    close_with_report(&world, END_ECHO);
+    measure_stop(world.measure, "stopped by ann", world.now);
+    assert_int_equal(MEASURE_RESULTS, measure_state(world.measure));
+    measure_away(world.measure, END_ECHO, "cut", world.now);
+    assert_int_equal(MEASURE_RESULTS, measure_state(world.measure));
+    world_pass(&world, MEASURE_RESULT_NS);
+    world_expect(&world, "case 0 failed: the reports of both ends have not come within 20 s\n"
+                         "over: stopped: stopped by ann\n");
+    world_done(&world);
+}
+
+static void after_one_end_is_away_the_other_ones_report_is_waited_for(void **state)
+{
+    static struct world world;
+
+    (void)state;
+    world_begin_at(&world, MEASURE_SEND, 3);
+    measure_away(world.measure, END_ECHO, "cut", world.now);
+    close_with_report(&world, END_SENDER);
+    assert_int_equal(MEASURE_RESULTS, measure_state(world.measure));
+    measure_reported(world.measure, END_SENDER, 0, world.now);
+    world_expect(&world, "case 0 failed: the echo's end is away: cut\n"
+                         "sender < close: the echo's end is away: cut\n"
+                         "over: failed: the echo's end is away: cut\n");
+    measure_reported(world.measure, END_ECHO, 0, world.now);
+    world_expect(&world, "");
+    world_done(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -184,6 +253,9 @@ int main(void)
         cmocka_unit_test(each_state_can_be_stopped),
         cmocka_unit_test(an_agent_that_goes_away_fails_the_run),
         cmocka_unit_test(one_that_is_away_while_it_closes_may_still_report),
+        cmocka_unit_test(a_run_that_is_stopped_waits_for_what_was_measured),
+        cmocka_unit_test(reports_that_do_not_come_hold_a_stopped_run_for_a_while),
+        cmocka_unit_test(after_one_end_is_away_the_other_ones_report_is_waited_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,7 +41,7 @@ static void the_first_is_said_and_others_are_counted(void **state)
     assert_string_equal("10.0.0.1: no certificate (0)", said.last);
     assert_int_equal(INT64_MAX, repeats_deadline(repeats).ns); /* nothing to say: no wake-up */
     repeats_add(repeats, "10.0.0.1", "no certificate", at_ms(1000));
-    repeats_add(repeats, "10.0.0.1", "not TLS", at_ms(9999));
+    repeats_add(repeats, "10.0.0.1", "no certificate", at_ms(9999));
     repeats_add(repeats, "10.0.0.2", "not TLS", at_ms(9999));
     assert_int_equal(2, said.count);
     assert_int_equal(10000 * NS_PER_MS, repeats_deadline(repeats).ns);
@@ -49,11 +49,35 @@ static void the_first_is_said_and_others_are_counted(void **state)
     assert_int_equal(2, said.count);
     repeats_tick(repeats, at_ms(10000));
     assert_int_equal(3, said.count);
-    assert_string_equal("10.0.0.1: not TLS (2)", said.last);
+    assert_string_equal("10.0.0.1: no certificate (2)", said.last);
     repeats_tick(repeats, at_ms(20000));
     assert_int_equal(3, said.count);
     repeats_add(repeats, "10.0.0.1", "again", at_ms(20001));
     assert_string_equal("10.0.0.1: again (0)", said.last);
+    repeats_free(repeats);
+}
+
+/* Behind one address may be many. */
+static void each_reason_of_a_key_is_said(void **state)
+{
+    struct said said = { 0 };
+    struct repeats *repeats = repeats_new(say, &said);
+
+    (void)state;
+    repeats_add(repeats, "10.0.0.1", "no certificate", at_ms(0));
+    repeats_add(repeats, "10.0.0.1", "not TLS", at_ms(1));
+    assert_string_equal("10.0.0.1: not TLS (0)", said.last);
+    repeats_add(repeats, "10.0.0.1", "no certificate", at_ms(2));
+    assert_int_equal(2, said.count);
+    for (int i = 0; i < 1000; i++) {
+        char words[32];
+
+        snprintf(words, sizeof words, "made up %d", i);
+        repeats_add(repeats, "10.0.0.1", words, at_ms(3));
+    }
+    assert_int_equal(REPEATS_REASONS, said.count);
+    repeats_tick(repeats, at_ms(20000));
+    assert_int_equal(1003, said.sum);
     repeats_free(repeats);
 }
 
@@ -95,6 +119,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_is_said_and_others_are_counted),
+        cmocka_unit_test(each_reason_of_a_key_is_said),
         cmocka_unit_test(a_flood_of_keys_is_a_few_lines),
         cmocka_unit_test(long_keys_and_words_are_cut),
     };

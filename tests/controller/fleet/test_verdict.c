@@ -87,7 +87,11 @@ static void a_clean_path_passes_with_nothing_unattributed(void **state)
     assert_int_equal(EVIDENCE_PER_SOCKET, measure->forward.evidence);
     assert_true(measure->echoes_per_second > 999 && measure->echoes_per_second < 1001);
     assert_int_equal(2, measure->counters.count);
+    assert_int_equal(2, measure->stalls_ns.count);
     assert_true(pair->result.phases.warmup.present);
+    assert_int_equal(5, pair->result.agreement.hellos_sent);
+    assert_int_equal(1000, pair->result.agreement.rtt_ns);
+    assert_int_equal(7, pair->result.agreement.strangers);
     assert_int_equal(1000, pair->result.rtt_ns.count);
     assert_int_equal(1, pair->result.rtt_ns.histogram.count);
     assert_true(isnan(pair->result.sockets.bytes_per_datagram));

@@ -323,6 +323,15 @@ void make_pair(const struct make_shape *shape, struct run *run)
     }
 }
 
+void make_one_way(struct run *run, size_t index, int64_t error_ns)
+{
+    make_case_at(run, index)->one_way_ns =
+        (struct one_way){ .present = true,
+                          .error_ns = error_ns,
+                          .forward = { true, 1200000, 1300000, 9000000 },
+                          .reverse = { true, 2500000, 2600000, 7000000 } };
+}
+
 struct case_result *make_case_at(struct run *run, size_t index)
 {
     if (index >= run->cases.count)

@@ -52,6 +52,9 @@ const char *make_limit_name(const struct make_shape *shape);
 /* Makes a run of the split model one between two hosts: a second host, counters of both. */
 void make_pair(const struct make_shape *shape, struct run *run);
 
+/* Gives a case one-way delays of 1.2 ms there and 2.5 ms back at least. */
+void make_one_way(struct run *run, size_t index, int64_t error_ns);
+
 struct case_result *make_case_at(struct run *run, size_t index);
 struct host *make_host_at(struct run *run, size_t index);
 

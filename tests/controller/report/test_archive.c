@@ -191,8 +191,13 @@ static void the_same_run_is_not_written_over(void **state)
     struct fault fault = { "" };
 
     make_run(&shape, &run);
+    snprintf(make_host_at(&run, 0)->cpu, 32, "another");
     assert_int_equal(archive_write(room->parent, &run, path, &fault), STATUS_EXISTS);
     assert_string_equal(path, "untouched");
+    run_done(&run);
+    make_run(&shape, &run);
+    assert_int_equal(archive_write(room->parent, &run, path, &fault), STATUS_OK);
+    assert_string_equal(path, room->archive);
     run_done(&run);
 }
 

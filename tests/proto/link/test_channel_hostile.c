@@ -267,6 +267,11 @@ static void a_frame_that_never_becomes_whole_is_not_given_out(void **state)
     scene_done(&scene);
 }
 
+static void check_address(struct end *end, channel_peer peer)
+{
+    assert_string_equal(channel_address(end->channel, peer), "127.0.0.1");
+}
+
 static void more_than_the_limit_are_closed_at_once(void **state)
 {
     enum { MORE = 20 };
@@ -277,6 +282,7 @@ static void more_than_the_limit_are_closed_at_once(void **state)
 
     rules.peers_max = 2;
     scene_init(&scene, *state, &rules);
+    scene.controller.on_down = check_address;
     raw_tls_init(&raw, scene.lab, scene.port);
     for (unsigned i = 0; i < MORE; i++) {
         fds[i] = raw_connect(scene.port);
@@ -290,6 +296,11 @@ static void more_than_the_limit_are_closed_at_once(void **state)
     raw_tls_done(&raw); /* makes room */
     lab_until(scene.lab, &scene.controller.downs, MORE + 1);
     raw_tls_init(&raw, scene.lab, scene.port);
+    rules.peers_max = 3; /* so does this */
+    channel_set_rules(scene.controller.channel, &rules);
+    fds[0] = raw_connect(scene.port);
+    lab_peers(&scene.controller, 3);
+    close(fds[0]);
     raw_tls_done(&raw);
     scene_done(&scene);
 }

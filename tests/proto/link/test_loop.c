@@ -237,6 +237,30 @@ static void skipped_time_makes_timers_due(void **state)
     loop_free(loop);
 }
 
+/* However many others there are. */
+static void a_timer_that_sets_itself_is_called_once_a_turn(void **state)
+{
+    struct loop *loop = new_loop();
+    struct clockwork always, later[10];
+
+    (void)state;
+    init_clockwork(&always, loop);
+    always.again = true;
+    for (size_t i = 0; i < 10; i++) {
+        init_clockwork(&later[i], loop);
+        loop_timer_set(loop, &later[i].timer, mono_after(loop_now(loop), 3600 * NS_PER_S));
+    }
+    loop_timer_set(loop, &always.timer, (struct mono){ INT64_MIN });
+    for (unsigned turn = 1; turn <= 3; turn++) {
+        loop_turn(loop, 0);
+        assert_int_equal(always.calls, turn);
+    }
+    loop_timer_cancel(loop, &always.timer);
+    for (size_t i = 0; i < 10; i++)
+        loop_timer_cancel(loop, &later[i].timer);
+    loop_free(loop);
+}
+
 static void what_is_always_ready_starves_nobody(void **state)
 {
     struct loop *loop = new_loop();
@@ -259,6 +283,7 @@ static void what_is_always_ready_starves_nobody(void **state)
     assert_int_equal(other.calls, 1);
     assert_true(busy.calls >= 1 && always.calls >= 1);
     assert_true(busy.calls <= loop_turns(loop));
+    assert_true(always.calls <= loop_turns(loop));
     loop_timer_cancel(loop, &always.timer);
     close_watcher(&busy);
     close_watcher(&other);
@@ -458,6 +483,7 @@ int main(void)
         cmocka_unit_test(a_loop_that_waits_does_not_spin),
         cmocka_unit_test(a_timer_can_be_moved_and_cancelled),
         cmocka_unit_test(skipped_time_makes_timers_due),
+        cmocka_unit_test(a_timer_that_sets_itself_is_called_once_a_turn),
         cmocka_unit_test(what_is_always_ready_starves_nobody),
         cmocka_unit_test(many_timers_come_in_their_order),
         cmocka_unit_test(a_socket_is_called_until_it_has_been_read),

@@ -239,6 +239,39 @@ static void revoked_and_stale_lists_are_refused(void **state)
     assert_server_refused(&lane, "certificate revoked (" AGENT_URI ")", "certificate revoked");
 }
 
+static void a_later_list_tells_who_of_those_that_are_there_is_revoked(void **state)
+{
+    struct world *world = *state;
+    struct wall none = { 0 };
+    struct authority *ca = certs_authority(world->certs, "later", CERTS_P256);
+    struct authority *namesake = certs_authority(world->certs, "another", CERTS_P256);
+    struct tls_files server, client, other;
+    struct refusal how = { wall_now(), wall_now(), &server, &client };
+    struct tls_context *fresh;
+    struct lane lane;
+
+    certs_good(world->certs, ca, CONTROLLER_URI, &server);
+    certs_good(world->certs, ca, AGENT_URI, &client);
+    certs_good(world->certs, ca, AGENT_URI, &other);
+    refuse(&lane, &how);
+    assert_int_equal(lane.server_status, STATUS_OK);
+    certs_revoke(ca, &other);
+    certs_revoke(namesake, &client);
+    snprintf(server.crl, sizeof server.crl, "%s", certs_crl(world->certs, ca, none, none));
+    fresh = world_load(&server, ROLE_CONTROLLER, wall_now());
+    assert_true(tls_context_has_crl(fresh));
+    assert_false(tls_is_revoked(lane.server, fresh));
+    tls_context_free(fresh);
+    certs_revoke(ca, &client);
+    snprintf(server.crl, sizeof server.crl, "%s", certs_crl(world->certs, ca, none, none));
+    fresh = world_load(&server, ROLE_CONTROLLER, wall_now());
+    assert_true(tls_is_revoked(lane.server, fresh));
+    assert_false(tls_is_revoked(lane.client, fresh));
+    assert_false(tls_is_revoked(lane.server, world->controller));
+    tls_context_free(fresh);
+    lane_done(&lane);
+}
+
 static void another_authority_is_refused_by_either_side(void **state)
 {
     struct world *world = *state;
@@ -335,6 +368,35 @@ static void a_name_that_can_be_none_is_refused(void **state)
     tls_free(client);
 }
 
+/* What is no record of a hello is not waited for. */
+static void a_first_record_is_whole_before_anything_is_done(void **state)
+{
+    static const char other[] = "GET / HTTP/1.1";
+    struct world *world = *state;
+    struct lane lane;
+    struct fault fault;
+    struct buf hello;
+
+    lane_of(&lane, world);
+    buf_init(&hello, 1 << 16);
+    assert_int_equal(tls_input(lane.client, NULL, 0, NULL, &fault), STATUS_OK);
+    tls_output(lane.client, &hello);
+    for (size_t i = 0; i < hello.length; i++) {
+        assert_int_equal(tls_output_pending(lane.server), 0);
+        assert_int_equal(
+            tls_input(lane.server, hello.data + i, 1, &lane.server_plain, &lane.server_fault),
+            STATUS_OK);
+    }
+    assert_int_not_equal(tls_output_pending(lane.server), 0);
+    lane_talk(&lane);
+    assert_true(tls_is_open(lane.client) && tls_is_open(lane.server));
+    buf_done(&hello);
+    lane_done(&lane);
+    lane_of(&lane, world);
+    assert_int_equal(tls_input(lane.server, other, sizeof other, NULL, &fault), STATUS_INVALID);
+    lane_done(&lane);
+}
+
 /* A hello that announces 96 KiB and is sent in records, as far as it is taken. */
 static void a_stranger_may_send_64_kib(void **state)
 {
@@ -395,10 +457,12 @@ int main(void)
         cmocka_unit_test(a_changed_byte_ends_it_with_an_alert),
         cmocka_unit_test(times_are_judged_on_each_side),
         cmocka_unit_test(revoked_and_stale_lists_are_refused),
+        cmocka_unit_test(a_later_list_tells_who_of_those_that_are_there_is_revoked),
         cmocka_unit_test(another_authority_is_refused_by_either_side),
         cmocka_unit_test(roles_and_domains_are_checked),
         cmocka_unit_test(names_are_checked_when_asked),
         cmocka_unit_test(a_name_that_can_be_none_is_refused),
+        cmocka_unit_test(a_first_record_is_whole_before_anything_is_done),
         cmocka_unit_test(a_stranger_may_send_64_kib),
         cmocka_unit_test(one_connections_end_is_nothing_to_another),
     };

@@ -89,11 +89,34 @@ static void an_end_that_failed_can_say_so(void **state)
     assert_string_equal(back.error, "the echo role did not agree");
     assert_true(back.role == END_ECHO && back.local[0] == '\0');
     assert_true(!back.phases.warmup.present && !back.phases.measure.present);
-    assert_true(!back.rtt_ns.present && back.agreement.rtt_ns == NONE_INT);
-    assert_true(back.clock.max_error_ns == NONE_INT && back.clock_step_ns == -COUNT_MAX);
+    assert_true(!back.rtt_ns.present && !back.agreement.present);
+    assert_true(back.clock.max_error_ns == NONE_INT && back.host.clock_step_ns == NONE_INT);
     record_done(&report_record, &report);
     record_done(&report_record, &back);
     buf_done(&bytes);
+}
+
+/* A report of before there were one-way delays. */
+static void an_older_body_reads_without_one_way_delays(void **state)
+{
+    struct filler filler = { .how = FILL_LEAST };
+    struct report report, back;
+    struct buf text;
+    char *key;
+
+    (void)state;
+    fill(&filler, &report);
+    report.one_way_ns = (struct one_way_seen){ .present = false };
+    to_json(&report, &text);
+    key = strstr(text.data, "\"one_way_ns\":null,");
+    assert_non_null(key);
+    memset(key, ' ', strlen("\"one_way_ns\":null,"));
+    back.one_way_ns.present = true;
+    assert_int_equal(record_from_json(&report_record, text.data, text.length, &back, NULL),
+                     STATUS_OK);
+    assert_false(back.one_way_ns.present);
+    record_done(&report_record, &back);
+    buf_done(&text);
 }
 
 /* More than any host has: every number at its end, a full histogram, 300 limits with long names. */
@@ -121,6 +144,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(comes_back_in_both_forms),
         cmocka_unit_test(an_end_that_failed_can_say_so),
+        cmocka_unit_test(an_older_body_reads_without_one_way_delays),
         cmocka_unit_test(a_large_report_fits_into_a_result),
     };
 

@@ -127,7 +127,8 @@ static void keys_are_those_of_the_archive(void **state)
         "\"role\":\"local\",\"os\":\"\",\"os_release\":\"\",\"arch\":\"\",\"cpu\":\"\","
         "\"cpus\":null,\"memory_bytes\":null,\"libraries\":{\"jansson\":\"2.14\"},"
         "\"limits\":{\"net.core.rmem_max\":212992},\"limits_unchanged\":false,"
-        "\"interface\":{\"name\":\"\",\"mtu\":null},\"counters\":{\"before\":{\"udp.delivered\"",
+        "\"clock_step_ns\":null,\"interface\":{\"name\":\"\",\"mtu\":null},\"counters\":{"
+        "\"before\":{\"udp.delivered\"",
         "\"reset\":[],\"idle\":{\"seconds\":0,\"delta\":{",
         "\"unavailable\":{\"qdisc.dropped\":\"not on this system\"}}}],\"plan\":{\"payloads\":"
         "[1472],\"windows\":[1],\"repeats\":1,\"engines\":[\"batch\"],\"idle_s\":0,\"family\":"
@@ -138,17 +139,18 @@ static void keys_are_those_of_the_archive(void **state)
         "425984,\"limit\":\"net.core.rmem_max\"},\"sndbuf\":{\"asked\":0,\"granted\":0,\"limit\":"
         "null},\"bytes_per_datagram\":2304,\"burst_capacity\":null,\"calibration_drops\":null},"
         "\"first_burst\":{\"sent\":0,"
-        "\"predicted_lost\":null,\"lost\":0},\"phases\":{\"warmup\":null,\"measure\":{\"seconds\":"
-        "1.0009765625,\"forward\":{\"attempted\":100,\"refused\":{\"EAGAIN\":3,\"ENOBUFS\":0,"
+        "\"predicted_lost\":null,\"lost\":0},\"agreement\":null,\"phases\":{\"warmup\":null,"
+        "\"measure\":{\"seconds\":1.0009765625,\"forward\":{\"attempted\":100,\"refused\":{"
+        "\"EAGAIN\":3,\"ENOBUFS\":0,"
         "\"EMSGSIZE\":0,\"EPERM\":0,\"ECONNREFUSED\":0,\"other\":0},\"sent\":100,\"received\":90,"
         "\"late\":0,\"lost\":10,\"lost_to\":{\"receive_buffer\":10,\"sender_host\":0,"
         "\"receiver_host\":0,\"network\":0,\"unattributed\":0},\"evidence\":\"per-socket\","
         "\"duplicates\":0,\"reordered\":0,\"corrupt\":0,\"foreign\":0},\"reverse\":{",
         "\"evidence\":\"system-wide\"",
         "\"lost_echoes\":10,\"echoes_per_second\":null,\"slip_ns\":null,\"skipped_bursts\":null,"
-        "\"counters\":[{\"udp.delivered\":null,\"udp.sent\":1,",
+        "\"stalls_ns\":[],\"counters\":[{\"udp.delivered\":null,\"udp.sent\":1,",
         "\"rtt_ns\":{\"clock\":\"user\",\"count\":1,\"min\":null,\"p50\":12345,\"p90\":null,"
-        "\"p99\":null,\"p999\":null,\"max\":null,\"histogram\":[[12288,1]]}}]}",
+        "\"p99\":null,\"p999\":null,\"max\":null,\"histogram\":[[12288,1]]},\"one_way_ns\":null}]}",
     };
     struct run run;
     struct buf text;
