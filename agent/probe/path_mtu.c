@@ -95,7 +95,7 @@ void path_mtu_free(struct path_mtu *end)
 static enum status open_flow(struct path_mtu *end, struct mtu_flow *flow, struct fault *fault)
 {
     static const struct case_common sizes = { .rcvbuf = BUFFER_BYTES, .sndbuf = BUFFER_BYTES };
-    struct sized_socket opened;
+    struct sized_socket opened = { .fd = -1 };
     struct addr any_port;
     enum status status =
         addr_parse(end->family == FAMILY_IPV4 ? "0.0.0.0:0" : "[::]:0", &any_port, fault);
@@ -134,7 +134,7 @@ enum status path_mtu_listen(const struct path_mtu_order *order, const struct ech
     static const struct case_common sizes = { .rcvbuf = BUFFER_BYTES, .sndbuf = BUFFER_BYTES };
     const struct port_range ports = { place->first_port, place->last_port };
     struct path_mtu *end = new_end(true, addr_family(&place->bind_to));
-    struct sized_socket opened;
+    struct sized_socket opened = { .fd = -1 };
     enum status status = begin(end, order, fault);
 
     end->place = *place;

@@ -61,7 +61,7 @@ enum status path_mtu_wait(struct path_mtu *end, int wake_fd, int64_t timeout_ns,
 enum status path_mtu_agree(struct path_mtu *end, const struct phase_watch *watch,
                            struct fault *fault) must_check;
 
-/* The caller's, any time: what the hellos of the agreement made of it. */
+/* What came of the hellos so far. */
 struct agreement path_mtu_agreement(const struct path_mtu *end);
 
 /* --- probing -------------------------------------------------------------------------------- */

@@ -61,10 +61,16 @@ static enum status no_agreement(const struct path_mtu *end, struct fault *fault)
 struct agreement path_mtu_agreement(const struct path_mtu *end)
 {
     if (end->is_listener)
-        return (struct agreement){ end->greeting.hellos, end->greeting.answered, NONE_INT };
-    return (struct agreement){ .hellos_sent = end->hello.sent,
+        return (struct agreement){ .present = true,
+                                   .hellos_sent = end->greeting.hellos,
+                                   .hellos_answered = end->greeting.answered,
+                                   .rtt_ns = NONE_INT,
+                                   .strangers = end->answered.foreign };
+    return (struct agreement){ .present = true,
+                               .hellos_sent = end->hello.sent,
                                .hellos_answered = end->hello.answered,
-                               .rtt_ns = end->hello.confirming ? end->hello.rtt_ns : NONE_INT };
+                               .rtt_ns = end->hello.confirming ? end->hello.rtt_ns : NONE_INT,
+                               .strangers = NONE_INT };
 }
 
 /* --- each flow is made known ------------------------------------------------------------------ */
