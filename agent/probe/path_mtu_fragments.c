@@ -44,9 +44,9 @@ static double chance_of_none(const struct path_mtu_fragments *result, int64_t pa
 {
     double loss =
         (double)(result->small_sent - result->small_arrived + 1) / (double)(result->small_sent + 2);
-    double pieces = (double)(result->size / path_mtu + 1);
+    int64_t pieces = result->size / path_mtu + 1;
 
-    return pow(1 - pow(1 - loss, pieces), (double)result->sent);
+    return pow(1 - pow(1 - loss, (double)pieces), (double)result->sent);
 }
 
 static void conclude(struct mtu_flow *flow)

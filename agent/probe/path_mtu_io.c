@@ -278,7 +278,7 @@ static void take_hello(struct path_mtu *end, int fd, struct mtu_flow *flow, stru
         bool was_confirming = end->hello.confirming;
 
         hello_receive(&end->hello, end->room, arrival->datagram.length, arrival->at);
-        if (end->hello.confirming && !was_confirming)
+        if (flow != NULL && end->hello.confirming && !was_confirming)
             end->hello_flow = flow->index; /* the one that is known there */
         return;
     }

@@ -137,7 +137,7 @@ static void raise_lo(struct search_table *table, int32_t rank)
 
 void search_table_acked(struct search_table *table, int32_t rank, uint32_t id)
 {
-    struct search_record *record = search_table_find(table, rank);
+    struct search_record *record;
 
     if (rank > table->lo)
         raise_lo(table, rank);

@@ -81,7 +81,7 @@ static int64_t size_near(struct size_loss *loss, const double *masses, double sh
 
 static void choose_rest(struct size_loss *loss, int64_t *rest)
 {
-    double masses[SIZE_LOSS_SIZES];
+    double masses[SIZE_LOSS_SIZES] = { 0 };
     size_t cells = 0;
 
     for (int i = 0; i < GRID_REST; i++) {

@@ -18,10 +18,10 @@ enum { TUNNEL_TEXT_SIZE = 160, TUNNEL_MATCHES_MAX = 16 };
 struct tunnel {
     const char *name;
     const char *source; /* where the numbers stand */
-    bool carries[2];    /* by enum family: packets of it go in */
     int overhead;       /* outer headers, all that has a fixed size */
     int block;          /* of a cipher; 1: none */
     int trailer;        /* inside of the block: ESP's pad length and next header */
+    bool carries[2];    /* by enum family: packets of it go in */
     bool below_ip;      /* it stands on Ethernet itself, so another tunnel may be inside it */
 };
 
