@@ -74,6 +74,17 @@ static void note_order(struct end *end, channel_peer peer, const uint8_t *bytes,
     order->heard = 1;
 }
 
+/* With ThreadSanitizer a turn of the loop decrypts too little for the order to show. */
+static bool is_too_slow(void)
+{
+#if defined(__has_feature)
+#    if __has_feature(thread_sanitizer)
+    return true;
+#    endif
+#endif
+    return false;
+}
+
 static void an_operator_is_heard_before_agents_that_came_first(void **state)
 {
     static const char frame[6000];
@@ -82,6 +93,8 @@ static void an_operator_is_heard_before_agents_that_came_first(void **state)
     struct order order = { 0, 0, 0 };
     channel_peer peers[AGENTS], peer;
 
+    if (is_too_slow())
+        skip();
     patient_controller(&controller, lab);
     end_agent(&agents, lab, NULL);
     end_agent(&human, lab, NULL);
