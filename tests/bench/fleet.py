@@ -78,6 +78,12 @@ class Simulation:
                 return event
         raise RuntimeError(f"the simulation ended before \"{kind}\"")
 
+    def end(self):
+        """Killed, it leaves its certificates."""
+        self.process.kill()
+        self.process.wait()
+        shutil.rmtree(os.path.dirname(self.certificates["controller"]["ca"]), ignore_errors=True)
+
     def tell(self, *words):
         self.process.stdin.write(" ".join(map(str, words)) + "\n")
         self.process.stdin.flush()
@@ -298,9 +304,8 @@ def measure(asked, folder):
             found["back"].append(restart(asked, folder, controller, simulation))
         return found
     finally:
-        simulation.process.kill()
-        simulation.process.wait()
         controller.kill()
+        simulation.end()
 
 
 PROMISES = (  # name, limit, whether more is better
