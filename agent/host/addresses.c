@@ -61,33 +61,17 @@ static bool is_usable(const struct addr *addr)
     return usable;
 }
 
-static bool has(const struct list *addresses, const char *text)
-{
-    char *const *known = addresses->items;
-
-    for (size_t i = 0; i < addresses->count; i++) {
-        if (strcmp(known[i], text) == 0)
-            return true;
-    }
-    return false;
-}
-
 static void append(const struct addr *addr, struct list *addresses)
 {
     const void *bytes = addr->socket.any.sa_family == AF_INET
                             ? (const void *)&addr->socket.v4.sin_addr
                             : (const void *)&addr->socket.v6.sin6_addr;
     char text[INET6_ADDRSTRLEN];
-    char *copy;
 
-    if (addresses->count >= LIMIT_ADDRESSES ||
-        inet_ntop(addr->socket.any.sa_family, bytes, text, sizeof text) == NULL ||
-        has(addresses, text))
-        return;
-    copy = strdup(text);
-    if (copy == NULL)
-        abort();
-    *(char **)list_append_sized(addresses, sizeof copy) = copy;
+    if (addresses->count < LIMIT_ADDRESSES &&
+        inet_ntop(addr->socket.any.sa_family, bytes, text, sizeof text) != NULL &&
+        !words_have(addresses, text))
+        words_add(addresses, text);
 }
 
 static void append_family(const struct ifaddrs *all, int family, bool loopback,

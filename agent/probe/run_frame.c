@@ -44,14 +44,8 @@ enum status run_frame_idle(double seconds, const struct idle_watch *watch, struc
 static void add_reset(struct host_counters *counters, const bool reset[COUNTER_COUNT])
 {
     for (size_t i = 0; i < COUNTER_COUNT; i++) {
-        char *name;
-
-        if (!reset[i])
-            continue;
-        name = strdup(counter_names[i]);
-        if (name == NULL)
-            abort();
-        *(char **)list_append_sized(&counters->reset, sizeof name) = name;
+        if (reset[i])
+            words_add(&counters->reset, counter_names[i]);
     }
 }
 
@@ -62,18 +56,6 @@ static void note_unavailable(const struct counter_snapshot *snapshot,
         if (snapshot->total.value[i] == NONE_INT)
             map_add_text(&counters->unavailable, counter_names[i], snapshot->reason[i]);
     }
-}
-
-static bool same_limits(const struct list *a, const struct list *b)
-{
-    for (size_t i = 0; i < a->count; i++) {
-        const struct map_item *item = (const struct map_item *)a->items + i;
-        const struct map_item *other = map_find(b, item->key);
-
-        if (other == NULL || other->number != item->number)
-            return false;
-    }
-    return a->count == b->count;
 }
 
 enum status run_frame_open(struct host *host, struct fault *fault)
@@ -101,7 +83,7 @@ enum status run_frame_close(struct host *host, struct fault *fault)
                       &host->counters.delta, reset);
     add_reset(&host->counters, reset);
     machine_limits(&limits);
-    host->limits_unchanged = same_limits(&host->limits, &limits);
+    host->limits_unchanged = map_equal_int(&host->limits, &limits);
     free(limits.items);
     return STATUS_OK;
 }

@@ -24,24 +24,14 @@ void counters_interval_init(struct counters_interval *interval, const struct cou
     interval->seconds = (double)elapsed_ns / (double)NS_PER_S;
     counters_subtract(before, after, width32, &interval->delta, reset);
     for (int i = 0; i < COUNTER_COUNT; i++) {
-        char *name;
-
-        if (!reset[i])
-            continue;
-        name = strdup(counter_names[i]);
-        if (name == NULL)
-            abort();
-        *(char **)list_append_sized(&interval->reset, sizeof name) = name;
+        if (reset[i])
+            words_add(&interval->reset, counter_names[i]);
     }
 }
 
 void counters_interval_done(struct counters_interval *interval)
 {
-    char **names = interval->reset.items;
-
-    for (size_t i = 0; i < interval->reset.count; i++)
-        free(names[i]);
-    free(names);
+    words_done(&interval->reset);
     memset(interval, 0, sizeof *interval);
 }
 

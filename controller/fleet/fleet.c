@@ -46,27 +46,14 @@ struct fleet *fleet_new(void)
     return fleet;
 }
 
-static void free_words(struct list *words)
-{
-    for (size_t i = 0; i < words->count; i++)
-        free(((char **)words->items)[i]);
-    free(words->items);
-    *words = (struct list){ 0 };
-}
-
 /* An agent's words: what is too long for an address is none, and would make rows of any size. */
 static void copy_addresses(const struct list *words, struct list *out_words)
 {
     for (size_t i = 0; i < words->count; i++) {
         const char *word = ((char *const *)words->items)[i];
-        char *copy;
 
-        if (strlen(word) >= ADDR_TEXT_SIZE)
-            continue;
-        copy = strdup(word);
-        if (copy == NULL)
-            abort();
-        *(char **)list_append_sized(out_words, sizeof copy) = copy;
+        if (strlen(word) < ADDR_TEXT_SIZE)
+            words_add(out_words, word);
     }
 }
 
@@ -75,7 +62,7 @@ void fleet_free(struct fleet *fleet)
     if (fleet == NULL)
         return;
     for (size_t i = 0; i < fleet->count; i++) {
-        free_words(&fleet->agents[i]->row.addresses);
+        words_done(&fleet->agents[i]->row.addresses);
         free(fleet->agents[i]);
     }
     free(fleet->agents);
@@ -210,7 +197,7 @@ static void take_hello(struct agent *agent, const struct fleet_arrival *arrival,
     row->clock = hello->clock;
     row->spool = hello->spool;
     row->sessions = 0;
-    free_words(&row->addresses);
+    words_done(&row->addresses);
     copy_addresses(&hello->addresses, &row->addresses);
     agent->peer = arrival->peer;
     agent->seen = now;

@@ -13,41 +13,6 @@ static void copy_map(const struct list *map, struct list *out_map)
         *(struct map_item *)list_append_sized(out_map, sizeof *items) = items[i];
 }
 
-static bool same_limits(const struct list *a, const struct list *b)
-{
-    const struct map_item *items = a->items;
-
-    if (a->count != b->count)
-        return false;
-    for (size_t i = 0; i < a->count; i++) {
-        const struct map_item *other = map_find(b, items[i].key);
-
-        if (other == NULL || other->number != items[i].number)
-            return false;
-    }
-    return true;
-}
-
-static bool names_counter(const struct list *names, const char *counter)
-{
-    char *const *words = names->items;
-
-    for (size_t i = 0; i < names->count; i++) {
-        if (strcmp(words[i], counter) == 0)
-            return true;
-    }
-    return false;
-}
-
-static void add_reset(struct list *reset, const char *counter)
-{
-    char *copy = strdup(counter);
-
-    if (copy == NULL)
-        abort();
-    *(char **)list_append_sized(reset, sizeof copy) = copy;
-}
-
 /* Why it is unknown: as the first report says, else the last. */
 static void explain(const struct host_counters *first, const struct host_counters *last,
                     const char *counter, struct list *out_unavailable)
@@ -86,15 +51,14 @@ static void span_counter(const struct report *first, const struct report *last, 
         explain(from, to, counter_names[i], &out->unavailable);
     if (!known)
         return;
-    if (!names_counter(&from->reset, counter_names[i]) &&
-        !names_counter(&to->reset, counter_names[i])) {
+    if (!words_have(&from->reset, counter_names[i]) && !words_have(&to->reset, counter_names[i])) {
         if (after >= before)
             out->delta.value[i] = after - before;
         else if (first == last && is_wrap(before, after, from->delta.value[i]))
             out->delta.value[i] = from->delta.value[i];
     }
     if (out->delta.value[i] == NONE_INT)
-        add_reset(&out->reset, counter_names[i]);
+        words_add(&out->reset, counter_names[i]);
 }
 
 void verdict_host(const struct report *first, const struct report *last, struct host *out_host)
@@ -109,7 +73,7 @@ void verdict_host(const struct report *first, const struct report *last, struct 
     copy_map(&from->libraries, &out_host->libraries);
     copy_map(&from->limits, &out_host->limits);
     out_host->limits_unchanged =
-        from->limits_unchanged && to->limits_unchanged && same_limits(&from->limits, &to->limits);
+        from->limits_unchanged && to->limits_unchanged && map_equal_int(&from->limits, &to->limits);
     out_host->counters.idle = from->counters.idle;
     for (size_t i = 0; i < COUNTER_COUNT; i++)
         span_counter(first, last, i, &out_host->counters);

@@ -5,17 +5,6 @@
 
 #include "controller/report/validate_parts.h"
 
-static bool names_counter(const struct list *names, const char *counter)
-{
-    char *const *words = names->items;
-
-    for (size_t i = 0; i < names->count; i++) {
-        if (strcmp(words[i], counter) == 0)
-            return true;
-    }
-    return false;
-}
-
 static bool known_counter(const char *name)
 {
     for (int i = 0; i < COUNTER_COUNT; i++) {
@@ -39,7 +28,7 @@ static enum status check_counter(const struct host_counters *counters, int i, co
     int64_t before = counters->before.value[i];
     int64_t after = counters->after.value[i];
     int64_t delta = counters->delta.value[i];
-    bool reset = names_counter(&counters->reset, counter_names[i]);
+    bool reset = words_have(&counters->reset, counter_names[i]);
 
     if (before == NONE_INT || after == NONE_INT) {
         if (delta != NONE_INT)

@@ -312,6 +312,47 @@ void map_add_text(struct list *map, const char *key, const char *text)
     item->number = NONE_INT;
 }
 
+void words_add(struct list *words, const char *word)
+{
+    char *copy = strdup(word);
+
+    if (copy == NULL)
+        abort();
+    *(char **)list_append_sized(words, sizeof copy) = copy;
+}
+
+bool words_have(const struct list *words, const char *word)
+{
+    char *const *all = words->items;
+
+    for (size_t i = 0; i < words->count; i++) {
+        if (strcmp(all[i], word) == 0)
+            return true;
+    }
+    return false;
+}
+
+void words_done(struct list *words)
+{
+    for (size_t i = 0; i < words->count; i++)
+        free(((char **)words->items)[i]);
+    free(words->items);
+    *words = (struct list){ 0 };
+}
+
+bool map_equal_int(const struct list *a, const struct list *b)
+{
+    const struct map_item *items = a->items;
+
+    for (size_t i = 0; i < a->count; i++) {
+        const struct map_item *other = map_find(b, items[i].key);
+
+        if (other == NULL || other->number != items[i].number)
+            return false;
+    }
+    return a->count == b->count;
+}
+
 const struct map_item *map_find(const struct list *map, const char *key)
 {
     for (size_t i = 0; i < map->count; i++) {

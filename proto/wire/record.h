@@ -148,6 +148,14 @@ void bytes_done(struct bytes *bytes);
 void map_add_int(struct list *map, const char *key, int64_t number);
 void map_add_text(struct list *map, const char *key, const char *text);
 
+/* Lists of char *: appends a copy (aborts when memory is out); looks one up; frees all. */
+void words_add(struct list *words, const char *word);
+bool words_have(const struct list *words, const char *word);
+void words_done(struct list *words);
+
+/* True when two maps of numbers have the same entries, in any order. */
+bool map_equal_int(const struct list *a, const struct list *b);
+
 /* The entry of this key or NULL. */
 const struct map_item *map_find(const struct list *map, const char *key);
 

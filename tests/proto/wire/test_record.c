@@ -216,6 +216,46 @@ static void a_field_applies_while_its_choice_is_made(void **state)
     record_done(&specimen_record, &object);
 }
 
+static void words_are_copied_found_and_freed(void **state)
+{
+    struct list words = { 0 };
+    char word[] = "lost";
+
+    (void)state;
+    assert_false(words_have(&words, "lost"));
+    words_add(&words, word);
+    words_add(&words, "");
+    word[0] = 'm';
+    assert_int_equal(words.count, 2);
+    assert_true(words_have(&words, "lost"));
+    assert_true(words_have(&words, ""));
+    assert_false(words_have(&words, "most"));
+    assert_false(words_have(&words, "los"));
+    words_done(&words);
+    assert_null(words.items);
+    assert_int_equal(words.count, 0);
+    words_done(&words);
+}
+
+static void maps_are_equal_in_any_order(void **state)
+{
+    struct list a = { 0 }, b = { 0 };
+
+    (void)state;
+    assert_true(map_equal_int(&a, &b));
+    map_add_int(&a, "x", 1);
+    assert_false(map_equal_int(&a, &b));
+    assert_false(map_equal_int(&b, &a));
+    map_add_int(&a, "y", NONE_INT);
+    map_add_int(&b, "y", NONE_INT);
+    map_add_int(&b, "x", 1);
+    assert_true(map_equal_int(&a, &b));
+    ((struct map_item *)b.items)[1].number = 2;
+    assert_false(map_equal_int(&a, &b));
+    free(a.items);
+    free(b.items);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -229,6 +269,8 @@ int main(void)
         cmocka_unit_test(says_what_is_allowed),
         cmocka_unit_test(done_frees_also_what_does_not_apply),
         cmocka_unit_test(a_field_applies_while_its_choice_is_made),
+        cmocka_unit_test(words_are_copied_found_and_freed),
+        cmocka_unit_test(maps_are_equal_in_any_order),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
