@@ -12,6 +12,7 @@
 #include "controller/command/interrupt.h"
 #include "controller/command/keep.h"
 #include "controller/command/options.h"
+#include "controller/command/plan_flags.h"
 #include "controller/command/progress.h"
 #include "controller/report/archive.h"
 #include "controller/report/terminal.h"
@@ -55,24 +56,12 @@ static enum exit_code usage(const char *flag, const char *what)
 static enum options_result parse(struct request *request, int argc, char **argv)
 {
     const struct option table[] = {
-        { .name = "payload", .argument = "BYTES,...", .field = "payloads" },
-        { .name = "window", .argument = "N,...", .field = "windows" },
-        { .name = "clients", .argument = "N", .field = "clients" },
-        { .name = "repeat", .argument = "N", .field = "repeats" },
+        PLAN_FLAGS,
         { .name = "engine",
           .argument = "NAME,...",
           .value = &request->engines,
           .help = "single, batch, or all that this platform has (default: its fastest)" },
-        { .name = "family", .argument = "NAME", .field = "family" },
         { .name = "io-model", .argument = "NAME", .field = "io_model" },
-        { .name = "io-threads", .argument = "N", .field = "io_threads" },
-        { .name = "work", .argument = "NS", .field = "work_ns" },
-        { .name = "warmup", .argument = "SECONDS", .field = "warmup_s" },
-        { .name = "seconds", .argument = "SECONDS", .field = "seconds" },
-        { .name = "interval", .argument = "NS", .field = "interval_ns" },
-        { .name = "rcvbuf", .argument = "BYTES", .field = "rcvbuf" },
-        { .name = "sndbuf", .argument = "BYTES", .field = "sndbuf" },
-        { .name = "idle", .argument = "SECONDS", .field = "idle_s" },
         { .name = "protocol",
           .argument = "NAME",
           .value = &request->protocol,

@@ -7,6 +7,7 @@
 #include "controller/command/engines.h"
 #include "controller/command/interrupt.h"
 #include "controller/command/keep.h"
+#include "controller/command/plan_flags.h"
 #include "controller/command/progress.h"
 #include "controller/command/remote.h"
 #include "proto/base/text.h"
@@ -132,23 +133,11 @@ static enum options_result parse(struct request *request, int argc, char **argv)
         { .name = "from", .argument = "AGENT", .field = "from" },
         { .name = "to", .argument = "AGENT", .field = "to" },
         { .name = "address", .argument = "ADDR", .field = "address" },
-        { .name = "payload", .argument = "BYTES,...", .field = "payloads" },
-        { .name = "window", .argument = "N,...", .field = "windows" },
-        { .name = "clients", .argument = "N", .field = "clients" },
-        { .name = "repeat", .argument = "N", .field = "repeats" },
+        PLAN_FLAGS,
         { .name = "engine",
           .argument = "NAME,...",
           .value = &request->engines,
           .help = "single, batch, or all (default: batch, which agents on macOS lack)" },
-        { .name = "family", .argument = "NAME", .field = "family" },
-        { .name = "io-threads", .argument = "N", .field = "io_threads" },
-        { .name = "work", .argument = "NS", .field = "work_ns" },
-        { .name = "warmup", .argument = "SECONDS", .field = "warmup_s" },
-        { .name = "seconds", .argument = "SECONDS", .field = "seconds" },
-        { .name = "interval", .argument = "NS", .field = "interval_ns" },
-        { .name = "rcvbuf", .argument = "BYTES", .field = "rcvbuf" },
-        { .name = "sndbuf", .argument = "BYTES", .field = "sndbuf" },
-        { .name = "idle", .argument = "SECONDS", .field = "idle_s" },
         { .name = "output",
           .argument = "DIR",
           .value = &request->output,
