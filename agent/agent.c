@@ -10,10 +10,10 @@
 #include "proto/base/memory.h"
 #include "proto/base/text.h"
 
-#define CERTIFICATES_NS                                                                            \
-    (60 * NS_PER_S)                /* how often it is looked whether the files have changed        \
-                                    */
 #define STOPPING_NS (5 * NS_PER_S) /* how long tasks may take to end on their own */
+
+/* How long before a certificate's end it is spoken of: hosts are many, and renewed by hand. */
+#define NOTICE_NS (14 * 24 * 3600 * NS_PER_S)
 
 /* --- timers ----------------------------------------------------------------------------------- */
 
@@ -37,8 +37,8 @@ static void on_certificates(void *context, struct mono now)
 {
     struct agent *agent = context;
 
-    agent_check_certificates(agent, now);
-    loop_timer_set(agent->loop, &agent->certificates, mono_after(now, CERTIFICATES_NS));
+    agent_check_certificates(agent);
+    loop_timer_set(agent->loop, &agent->certificates, mono_after(now, CREDENTIALS_LOOK_NS));
 }
 
 /* Every task is over, or has had its time. */
@@ -70,7 +70,7 @@ static enum status new_uplink(struct agent *agent, struct uplink **out_uplink, s
     const struct uplink_events events = agent_uplink_events(agent);
     const struct uplink_setup setup = {
         .config = &agent->config.controller,
-        .context = agent->tls,
+        .context = agent->credentials.context,
         .events = &events,
     };
 
@@ -84,8 +84,7 @@ static enum status build(struct agent *agent, struct fault *fault)
     enum status status = agent_config_load(agent->config_path, &agent->config, fault);
 
     if (status == STATUS_OK)
-        status =
-            tls_context_new(&config->tls, ROLE_AGENT, loop_wall(agent->loop), &agent->tls, fault);
+        status = credentials_open(&agent->credentials, &config->tls, loop_wall(agent->loop), fault);
     if (status == STATUS_OK)
         status = spool_open(config->spool.path, config->spool.max_bytes, &agent->spool, fault);
     if (status == STATUS_OK)
@@ -102,7 +101,8 @@ enum status agent_new(struct loop *loop, const char *config_path, struct agent *
 
     agent->loop = loop;
     agent->notify.fd = -1;
-    agent->days_told[0] = agent->days_told[1] = INT64_MAX;
+    agent->credentials.role = ROLE_AGENT;
+    agent->credentials.notice_ns = NOTICE_NS;
     init_timers(agent);
     record_init(&agent_config_record, &agent->config);
     if (!text_copy(agent->config_path, sizeof agent->config_path, config_path))
@@ -125,9 +125,10 @@ enum status agent_new(struct loop *loop, const char *config_path, struct agent *
 
 void agent_start(struct agent *agent, struct mono now)
 {
-    log_line(LOG_LEVEL_INFO, "agent %s of %s: controller %s, spool %s",
-             tls_context_identity(agent->tls)->name, tls_context_identity(agent->tls)->trust_domain,
-             agent->config.controller.address, agent->config.spool.path);
+    const struct identity *identity = tls_context_identity(agent->credentials.context);
+
+    log_line(LOG_LEVEL_INFO, "agent %s of %s: controller %s, spool %s", identity->name,
+             identity->trust_domain, agent->config.controller.address, agent->config.spool.path);
     uplink_start(agent->uplink, now);
     on_certificates(agent, now);
     if (agent->notify.watchdog_ns > 0)
@@ -180,8 +181,8 @@ static void take_config(struct agent *agent, struct agent_config *fresh, struct 
     agent->config = *fresh;
     log_up_to((enum log_level)agent->config.log_level);
     change_rules(agent);
-    agent->file_fault[0] = '\0';
-    agent_read_certificates(agent, now);
+    agent->credentials.fault[0] = '\0';
+    agent_read_certificates(agent);
     if (!same_controller)
         change_controller(agent, now);
 }
@@ -199,8 +200,8 @@ void agent_reload(struct agent *agent, struct mono now)
         take_config(agent, &fresh, now);
     } else {
         log_line(LOG_LEVEL_ERROR, "the old configuration stays: %s", fault.text);
-        agent->file_fault[0] = '\0';
-        agent_read_certificates(agent, now);
+        agent->credentials.fault[0] = '\0';
+        agent_read_certificates(agent);
     }
     agent_settle(agent, now);
     notify_ready(&agent->notify, "files read anew");
@@ -236,7 +237,7 @@ void agent_free(struct agent *agent)
     tasks_free(agent->tasks);
     sessions_free(agent->sessions);
     uplink_free(agent->uplink);
-    tls_context_free(agent->tls);
+    credentials_done(&agent->credentials);
     if (agent->spool != NULL)
         spool_close(agent->spool);
     rules_drop(agent->rules);

@@ -7,10 +7,8 @@
 #include "agent/sessions.h"
 #include "agent/spool.h"
 #include "agent/uplink.h"
+#include "proto/link/credentials.h"
 #include "proto/link/notify.h"
-
-/* How long before a certificate's end it is spoken of. */
-#define AGENT_EXPIRY_NOTICE_DAYS 14
 
 struct agent {
     struct loop *loop;
@@ -18,7 +16,7 @@ struct agent {
     struct agent_config config;
     struct rules *rules;
     struct spool *spool;
-    struct tls_context *tls;
+    struct credentials credentials;
     struct uplink *uplink;
     struct sessions *sessions;
     struct tasks *tasks;
@@ -32,8 +30,6 @@ struct agent {
 
     struct message_hello self;         /* what of it stays the same */
     char spool_fault[FAULT_TEXT_SIZE]; /* what was logged last, so that it is logged once */
-    char file_fault[FAULT_TEXT_SIZE];
-    int64_t days_told[2]; /* of certificate and CRL */
 };
 
 /* --- agent_world.c: what sessions and uplink do to each other and to the spool --- */
@@ -51,9 +47,9 @@ void agent_describe_self(struct agent *agent);
 /* --- agent_files.c: certificates --- */
 
 /* Reads the certificates anew; what is broken is logged and the old stay. */
-void agent_read_certificates(struct agent *agent, struct mono now);
+void agent_read_certificates(struct agent *agent);
 
 /* Reads them when they have changed; says when they are about to end. */
-void agent_check_certificates(struct agent *agent, struct mono now);
+void agent_check_certificates(struct agent *agent);
 
 #endif

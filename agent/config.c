@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "proto/base/addr.h"
-#include "proto/base/file.h"
 #include "proto/base/log.h"
 #include "proto/base/text.h"
+#include "proto/link/credentials.h"
 #include "proto/wire/case.h"
 #include "proto/wire/record_table.h"
 #include "proto/wire/record_yaml.h"
@@ -17,24 +17,12 @@
 #define SPOOL_MIN_BYTES (4 * (int64_t)LIMIT_RESULT_BYTES)
 #define SPOOL_MAX_BYTES ((int64_t)1 << 40)
 
-/* In the order of enum log_level. */
-static const char *const log_level_names[] = { "error", "warning", "info", "debug" };
-
 static const struct field controller_fields[] = {
     TEXT(struct controller_config, address, "host:port of the controller; required"),
     TEXT(struct controller_config, server_name,
          "name that its certificate must carry, a host name; empty: not checked"),
 };
 static const struct record controller_record = RECORD(controller_config, controller_fields);
-
-static const struct field tls_fields[] = {
-    TEXT(struct tls_files, ca, "PEM file of the authority that issued the controller's"),
-    TEXT(struct tls_files, certificate,
-         "PEM file of this agent's certificate, its chain behind it"),
-    TEXT(struct tls_files, key, "PEM file of its key; nobody else may read it"),
-    TEXT(struct tls_files, crl, "PEM file of revoked certificates; empty: none are looked up"),
-};
-static const struct record tls_record = RECORD(tls_files, tls_fields);
 
 static const struct field admission_fields[] = {
     WORDS(struct admission_config, peers, LIMIT_RULES,
@@ -75,12 +63,11 @@ static const struct record spool_record = RECORD(spool_config, spool_fields);
 
 static const struct field agent_fields[] = {
     PART(struct agent_config, controller, controller_record, "where the orders come from"),
-    PART(struct agent_config, tls, tls_record, "who this agent is and whom it believes"),
+    PART(struct agent_config, tls, tls_files_record, "who this agent is and whom it believes"),
     PART(struct agent_config, admission, admission_record, "what this host lets be asked of it"),
     PART(struct agent_config, echo, echo_record, "sockets of the echo role"),
     PART(struct agent_config, spool, spool_record, "results on their way"),
-    CHOICE(struct agent_config, log_level, log_level_names, RECORD_COUNT(log_level_names),
-           "how much is logged"),
+    CHOICE(struct agent_config, log_level, log_level_words, LOG_LEVEL_COUNT, "how much is logged"),
 };
 const struct record agent_config_record = RECORD(agent_config, agent_fields);
 
@@ -215,25 +202,15 @@ enum status agent_config_load(const char *path, struct agent_config *out_config,
 {
     const struct look look = { .path = path, .fault = fault };
     struct agent_config config;
-    struct buf text;
     enum status status;
 
-    buf_init(&text, LIMIT_CONFIG_BYTES);
     agent_config_init(&config);
-    status = file_read(path, &text, fault);
-    if (status == STATUS_OK) {
-        const struct yaml_text yaml = { .path = path,
-                                        .text = buf_peek(&text),
-                                        .length = text.length };
-
-        status = record_from_yaml(&agent_config_record, &yaml, &config, fault);
-    }
+    status = record_from_yaml_file(&agent_config_record, path, &config, fault);
     if (status == STATUS_OK)
         status = check(&look, &config);
     if (status == STATUS_OK)
         *out_config = config;
     else
         record_done(&agent_config_record, &config);
-    buf_done(&text);
     return status;
 }

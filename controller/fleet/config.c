@@ -3,9 +3,9 @@
 #include "controller/fleet/config.h"
 
 #include "proto/base/addr.h"
-#include "proto/base/file.h"
 #include "proto/base/log.h"
 #include "proto/base/text.h"
+#include "proto/link/credentials.h"
 #include "proto/wire/limits.h"
 #include "proto/wire/record_table.h"
 #include "proto/wire/record_yaml.h"
@@ -15,15 +15,6 @@ enum { KEEP_DAYS_MAX = 36500, STRANGERS_MAX = 65536, RUNS_MAX = 1000 };
 #define OUTBOUND_MIN     (2 * (int64_t)LIMIT_FRAME)
 #define OUTBOUND_MAX     ((int64_t)1 << 30)
 #define OUTBOUND_ALL_MAX ((int64_t)1 << 40)
-
-static const struct field tls_fields[] = {
-    TEXT(struct tls_files, ca, "PEM file of the authority that issued the agents' and operators'"),
-    TEXT(struct tls_files, certificate,
-         "PEM file of this controller's certificate, its chain behind it"),
-    TEXT(struct tls_files, key, "PEM file of its key; nobody else may read it"),
-    TEXT(struct tls_files, crl, "PEM file of revoked certificates; empty: none are looked up"),
-};
-static const struct record tls_record = RECORD(tls_files, tls_fields);
 
 static const struct field store_fields[] = {
     TEXT(struct store_config, path, "file of results, runs and agents; its folder must exist"),
@@ -48,7 +39,7 @@ static const struct record limits_record = RECORD(limits_config, limits_fields);
 static const struct field controller_fields[] = {
     TEXT(struct controller_config_file, listen,
          "address and port for agents and operators, as 0.0.0.0:7862 or [::]:7862"),
-    PART(struct controller_config_file, tls, tls_record,
+    PART(struct controller_config_file, tls, tls_files_record,
          "who this controller is and whom it believes"),
     PART(struct controller_config_file, store, store_record, "what is kept"),
     PART(struct controller_config_file, limits, limits_record, "what others may cost"),
@@ -118,23 +109,13 @@ enum status controller_config_load(const char *path, struct controller_config_fi
                                    struct fault *fault)
 {
     struct controller_config_file config;
-    struct buf text;
     enum status status;
 
-    buf_init(&text, LIMIT_CONFIG_BYTES);
     controller_config_init(&config);
-    status = file_read(path, &text, fault);
-    if (status == STATUS_OK) {
-        const struct yaml_text yaml = { .path = path,
-                                        .text = buf_peek(&text),
-                                        .length = text.length };
-
-        status = record_from_yaml(&controller_config_record, &yaml, &config, fault);
-    }
+    status = record_from_yaml_file(&controller_config_record, path, &config, fault);
     if (status == STATUS_OK)
         status = check(path, &config, fault);
     if (status == STATUS_OK)
         *out_config = config;
-    buf_done(&text);
     return status;
 }

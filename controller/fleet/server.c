@@ -12,9 +12,11 @@
 #include "proto/base/memory.h"
 #include "proto/base/text.h"
 
-#define RETRY_NS        (500 * NS_PER_MS) /* between attempts to start */
-#define STOP_LOOK_NS    (50 * NS_PER_MS)  /* how often it is looked whether runs have stopped */
-#define CERTIFICATES_NS (60 * NS_PER_S)   /* how often their files are looked at */
+#define RETRY_NS     (500 * NS_PER_MS) /* between attempts to start */
+#define STOP_LOOK_NS (50 * NS_PER_MS)  /* how often it is looked whether runs have stopped */
+
+/* Short lives are the rule: a day before its end a certificate should have been renewed. */
+#define NOTICE_NS (24 * 3600 * NS_PER_S)
 
 enum { DESCRIPTION_SIZE = 160 };
 
@@ -41,7 +43,7 @@ static void on_certificates(void *context, struct mono now)
     struct server *server = context;
 
     server_look_at_certificates(server);
-    loop_timer_set(server->loop, &server->certificates, mono_after(now, CERTIFICATES_NS));
+    loop_timer_set(server->loop, &server->certificates, mono_after(now, CREDENTIALS_LOOK_NS));
 }
 
 static void on_tidy(void *context, struct mono now)
@@ -88,12 +90,12 @@ static enum status build(struct server *server, struct fault *fault)
     enum status status = controller_config_load(server->path, &server->config, fault);
 
     if (status == STATUS_OK)
-        status = tls_context_new(&server->config.tls, ROLE_CONTROLLER, loop_wall(server->loop),
-                                 &server->tls, fault);
+        status = credentials_open(&server->credentials, &server->config.tls,
+                                  loop_wall(server->loop), fault);
     if (status != STATUS_OK)
         return status;
     rules = server_channel_rules(&server->config.limits);
-    setup.context = server->tls;
+    setup.context = server->credentials.context;
     return channel_new(server->loop, &setup, &server->channel, fault);
 }
 
@@ -114,6 +116,8 @@ enum status server_new(struct loop *loop, const char *config_path, struct server
 
     server->loop = loop;
     server->notify.fd = -1;
+    server->credentials.role = ROLE_CONTROLLER;
+    server->credentials.notice_ns = NOTICE_NS;
     server->strangers = repeats_new(say_stranger, server);
     init_timer(server, &server->start, on_start);
     init_timer(server, &server->hub_due, on_hub_due);
@@ -169,7 +173,7 @@ static void tell_room(const struct server *server)
 
 static void begin_to_serve(struct server *server, struct mono now)
 {
-    const struct identity *identity = tls_context_identity(server->tls);
+    const struct identity *identity = tls_context_identity(server->credentials.context);
 
     server->state = SERVER_SERVES;
     loop_timer_cancel(server->loop, &server->start);
@@ -263,7 +267,7 @@ void server_reload(struct server *server, struct mono now)
         take_config(server, &fresh);
     else
         log_line(LOG_LEVEL_ERROR, "the old configuration stays: %s", fault.text);
-    server->told[0] = '\0';
+    server->credentials.fault[0] = '\0';
     server_read_certificates(server);
     if (server->hub != NULL)
         server_settle(server);
@@ -327,7 +331,7 @@ void server_free(struct server *server)
     channel_free(server->channel); /* says bye */
     hub_free(server->hub);
     store_close(server->store);
-    tls_context_free(server->tls);
+    credentials_done(&server->credentials);
     repeats_free(server->strangers);
     notify_done(&server->notify);
     free(server);

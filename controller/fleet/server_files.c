@@ -1,66 +1,53 @@
-/* Owns when certificates are read again and what is said of their end. Must not know who is
- * connected with them. */
-#include <string.h>
-
+/* Owns what is logged of this controller's certificates, and hands new ones to its channel. When
+ * they are read is proto/link/credentials.h's. */
 #include "controller/fleet/server_part.h"
 #include "proto/base/log.h"
-#include "proto/base/text.h"
 
-/* Short lives are the rule: a day before its end a certificate should have been renewed. */
-#define NOTICE_NS (24 * 3600 * NS_PER_S)
-
-static void tell_end(const char *what, struct wall ends, struct wall now, bool *told)
-{
-    char when[WALL_TEXT_SIZE];
-
-    if (ends.ns == INT64_MAX || ends.ns - NOTICE_NS > now.ns)
-        return;
-    *told = true;
-    wall_format(ends, when);
-    log_line(ends.ns > now.ns ? LOG_LEVEL_WARNING : LOG_LEVEL_ERROR, "%s %s at %s", what,
-             ends.ns > now.ns ? "ends" : "has ended", when);
-}
-
-/* Once for each certificate that is in use. */
 static void tell_ends(struct server *server)
 {
+    static const char *const names[CREDENTIALS_ITEMS] = { "this controller's certificate",
+                                                          "the list of revoked certificates" };
     struct wall now = loop_wall(server->loop);
+    char words[CREDENTIALS_WORDS];
+    bool ended;
 
-    if (server->end_told)
-        return;
-    tell_end("this controller's certificate", tls_context_expires(server->tls), now,
-             &server->end_told);
-    tell_end("the list of revoked certificates", tls_context_crl_expires(server->tls), now,
-             &server->end_told);
+    for (int item = 0; item < CREDENTIALS_ITEMS; item++) {
+        if (credentials_notice(&server->credentials, (enum credentials_item)item, now, &ended,
+                               words))
+            log_line(ended ? LOG_LEVEL_ERROR : LOG_LEVEL_WARNING, "%s %s", names[item], words);
+    }
+}
+
+static void use(void *context, const struct tls_context *fresh)
+{
+    struct server *server = context;
+
+    channel_use(server->channel, fresh);
 }
 
 void server_read_certificates(struct server *server)
 {
-    struct tls_context *fresh;
-    struct fault fault;
+    const struct credentials_user user = { use, server };
     char when[WALL_TEXT_SIZE];
 
-    if (tls_context_new(&server->config.tls, ROLE_CONTROLLER, loop_wall(server->loop), &fresh,
-                        &fault) != STATUS_OK) {
-        /* Whoever replaces files one by one is between two of them for a moment. */
-        if (strcmp(server->told, fault.text) != 0)
-            log_line(LOG_LEVEL_ERROR, "new certificates cannot be used, the old ones stay: %s",
-                     fault.text);
-        text_copy(server->told, sizeof server->told, fault.text);
-        return;
+    switch (credentials_read(&server->credentials, &server->config.tls, &user,
+                             loop_wall(server->loop))) {
+    case CREDENTIALS_SAME:
+        break;
+    case CREDENTIALS_FRESH:
+        wall_format(tls_context_expires(server->credentials.context), when);
+        log_line(LOG_LEVEL_INFO, "certificates read anew; this controller's ends at %s", when);
+        break;
+    case CREDENTIALS_BROKEN:
+        log_line(LOG_LEVEL_ERROR, "new certificates cannot be used, the old ones stay: %s",
+                 server->credentials.fault);
+        break;
     }
-    channel_use(server->channel, fresh);
-    tls_context_free(server->tls);
-    server->tls = fresh;
-    server->told[0] = '\0';
-    server->end_told = false;
-    wall_format(tls_context_expires(fresh), when);
-    log_line(LOG_LEVEL_INFO, "certificates read anew; this controller's ends at %s", when);
 }
 
 void server_look_at_certificates(struct server *server)
 {
-    if (server->told[0] != '\0' || tls_context_changed(server->tls))
+    if (credentials_are_stale(&server->credentials))
         server_read_certificates(server);
     tell_ends(server);
 }

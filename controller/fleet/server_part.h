@@ -6,6 +6,7 @@
 #include "controller/fleet/repeats.h"
 #include "controller/fleet/server.h"
 #include "proto/link/channel.h"
+#include "proto/link/credentials.h"
 #include "proto/link/notify.h"
 
 enum server_state { SERVER_STARTS, SERVER_SERVES, SERVER_STOPS, SERVER_OVER };
@@ -16,7 +17,7 @@ struct server {
     struct controller_config_file config;
 
     struct loop *loop; /* borrowed */
-    struct tls_context *tls;
+    struct credentials credentials;
     struct channel *channel;
     struct store *store;
     struct hub *hub;
@@ -26,8 +27,6 @@ struct server {
     struct mono deadline; /* of SERVER_STARTS and SERVER_STOPS */
     enum status result;
     struct fault fault;
-    char told[FAULT_TEXT_SIZE]; /* about new certificates that cannot be used */
-    bool end_told;              /* that these certificates will end soon */
 
     size_t gone; /* connections since memory was given back */
 

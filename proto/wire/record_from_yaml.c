@@ -7,6 +7,7 @@
 #include <string.h>
 #include <yaml.h>
 
+#include "proto/base/file.h"
 #include "proto/base/memory.h"
 #include "proto/base/text.h"
 #include "proto/wire/limits.h"
@@ -432,4 +433,25 @@ enum status record_from_yaml(const struct record *record, const struct yaml_text
 const char *record_yaml_library(void)
 {
     return yaml_get_version_string();
+}
+
+enum status record_from_yaml_file(const struct record *record, const char *path, void *object,
+                                  struct fault *fault)
+{
+    struct buf text;
+    enum status status;
+
+    buf_init(&text, LIMIT_CONFIG_BYTES);
+    status = file_read(path, &text, fault);
+    if (status == STATUS_OK) {
+        const struct yaml_text yaml = { .path = path,
+                                        .text = buf_peek(&text),
+                                        .length = text.length };
+
+        status = record_from_yaml(record, &yaml, object, fault);
+    } else {
+        record_done(record, object);
+    }
+    buf_done(&text);
+    return status;
 }

@@ -23,6 +23,10 @@ struct yaml_text {
 enum status record_from_yaml(const struct record *record, const struct yaml_text *text,
                              void *object, struct fault *fault) must_check;
 
+/* The same from a file of at most LIMIT_CONFIG_BYTES. */
+enum status record_from_yaml_file(const struct record *record, const char *path, void *object,
+                                  struct fault *fault) must_check;
+
 /* Appends every key of the object with its value, each below its help as a comment: the example
  * files in deploy/ are this with the defaults. Reading it back gives the same object (reals to 15
  * digits). The object must pass record_check; one that does not is a bug and aborts. */
