@@ -7,6 +7,7 @@
 
 #include "proto/base/digest.h"
 #include "proto/base/text.h"
+#include "proto/link/loop.h"
 #include "proto/wire/record_msgpack.h"
 
 /* Smaller steps are what a clock is slewed by. */
@@ -33,6 +34,16 @@ void task_report_done(struct task_report *report)
     record_done(&report_record, &report->report);
 }
 
+/* What stands under a measurement between hosts beyond the instrument's own libraries. */
+static void add_libraries(struct host *host)
+{
+    char zeromq[LOOP_LIBRARY_SIZE];
+
+    loop_library(zeromq);
+    map_add_text(&host->libraries, "zeromq", zeromq);
+    map_add_text(&host->libraries, "msgpack", record_msgpack_library());
+}
+
 enum status task_report_end(struct task_report *report, struct task_end *end, struct fault *fault)
 {
     struct report *what = &report->report;
@@ -45,6 +56,8 @@ enum status task_report_end(struct task_report *report, struct task_end *end, st
     uuid7_format(wall.ns / NS_PER_MS, random, what->id);
     wall_format(wall, what->finished);
     status = task_end_report(end, what, fault);
+    if (status == STATUS_OK)
+        add_libraries(&what->host);
     what->host.clock_step_ns = step >= STEP_NOTICED_NS || step <= -STEP_NOTICED_NS ? step : 0;
     return status;
 }

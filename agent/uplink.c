@@ -301,8 +301,3 @@ void uplink_use(struct uplink *uplink, const struct tls_context *context, struct
         loop_timer_set(uplink->loop, &uplink->timer, now);
     }
 }
-
-size_t uplink_pending(const struct uplink *uplink)
-{
-    return uplink->peer != 0 ? channel_pending(uplink->channel, uplink->peer) : 0;
-}

@@ -49,7 +49,4 @@ enum status uplink_send(struct uplink *uplink, const void *message) must_check;
  * stands goes on until its certificate ends. */
 void uplink_use(struct uplink *uplink, const struct tls_context *context, struct mono now);
 
-/* Bytes that wait to be sent. */
-size_t uplink_pending(const struct uplink *uplink);
-
 #endif

@@ -41,11 +41,6 @@ enum measure_state measure_state(const struct measure *measure)
     return measure->state;
 }
 
-const char *measure_run(const struct measure *measure)
-{
-    return measure->run;
-}
-
 const char *measure_session(const struct measure *measure)
 {
     bool between = measure->state == MEASURE_RESULTS || measure->state == MEASURE_OVER;

@@ -99,7 +99,6 @@ void measure_tick(struct measure *measure, struct mono now);
 struct mono measure_deadline(const struct measure *measure);
 
 enum measure_state measure_state(const struct measure *measure);
-const char *measure_run(const struct measure *measure);
 /* The session of the running case, "" between cases. */
 const char *measure_session(const struct measure *measure);
 

@@ -192,11 +192,6 @@ void query_bytes(struct query *query, int place, const void *bytes, size_t lengt
                                          SQLITE_STATIC));
 }
 
-void query_null(struct query *query, int place)
-{
-    keep_code(query, sqlite3_bind_null(query->statement, place));
-}
-
 static int hex_digit(char letter)
 {
     if (letter >= '0' && letter <= '9')

@@ -41,7 +41,6 @@ void query_int(struct query *query, int place, int64_t value);
 void query_text(struct query *query, int place, const char *text);
 void query_id(struct query *query, int place, const char *id);
 void query_bytes(struct query *query, int place, const void *bytes, size_t length);
-void query_null(struct query *query, int place);
 
 /* Steps; true when there is a row. */
 bool query_next(struct query *query);

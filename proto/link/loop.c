@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zmq.h>
@@ -303,4 +304,12 @@ void loop_stop(struct loop *loop)
 uint64_t loop_turns(const struct loop *loop)
 {
     return loop->turns;
+}
+
+void loop_library(char out_text[LOOP_LIBRARY_SIZE])
+{
+    int major, minor, patch;
+
+    zmq_version(&major, &minor, &patch);
+    snprintf(out_text, LOOP_LIBRARY_SIZE, "%d.%d.%d", major, minor, patch);
 }

@@ -69,4 +69,8 @@ void loop_turn(struct loop *loop, int64_t max_wait_ns);
 /* Turns that it has made: how often it woke. */
 uint64_t loop_turns(const struct loop *loop);
 
+/* The version of ZeroMQ, e.g. "4.3.4". */
+enum { LOOP_LIBRARY_SIZE = 40 };
+void loop_library(char out_text[LOOP_LIBRARY_SIZE]);
+
 #endif

@@ -430,11 +430,6 @@ enum status record_from_yaml(const struct record *record, const struct yaml_text
     return status;
 }
 
-const char *record_yaml_library(void)
-{
-    return yaml_get_version_string();
-}
-
 enum status record_from_yaml_file(const struct record *record, const char *path, void *object,
                                   struct fault *fault)
 {

@@ -33,7 +33,4 @@ enum status record_from_yaml_file(const struct record *record, const char *path,
 enum status record_to_yaml(const struct record *record, const void *object,
                            struct buf *out_text) must_check;
 
-/* The version of the library behind it, e.g. "0.2.5". */
-const char *record_yaml_library(void);
-
 #endif

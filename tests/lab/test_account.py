@@ -38,6 +38,8 @@ class Account(unittest.TestCase):
             check_account(self, run)
             self.assertEqual("pair", run["kind"])
             self.assertEqual(["sender", "echo"], [host["role"] for host in run["hosts"]])
+            for host in run["hosts"]:
+                self.assertLessEqual({"zeromq", "openssl", "msgpack"}, set(host["libraries"]))
             for case in run["cases"]:
                 self.assertEqual("pass", case["status"])
                 phase = case["phases"]["measure"]
