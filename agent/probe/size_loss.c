@@ -138,14 +138,26 @@ static struct size_loss_count *count_of(struct size_loss *loss, int64_t size)
     return &loss->counts[at];
 }
 
+static bool is_found(const struct size_loss *loss)
+{
+    return loss->best >= -log(SIZE_LOSS_CHANCE);
+}
+
+static bool is_sure(const struct size_loss *loss)
+{
+    double masses[SIZE_LOSS_SIZES];
+    int64_t least, most;
+
+    size_loss_evidence_cells(&loss->evidence, masses);
+    least = size_loss_evidence_quantile(&loss->evidence, masses, SIZE_LOSS_DOUBT / 2);
+    most = size_loss_evidence_quantile(&loss->evidence, masses, 1 - SIZE_LOSS_DOUBT / 2);
+    return most - least <= SIZE_LOSS_WIDTH;
+}
+
 static void judge(struct size_loss *loss)
 {
-    struct size_loss_verdict verdict;
-    double total = size_loss_evidence_total(&loss->evidence);
-
-    loss->best = fmax(loss->best, total);
-    size_loss_decide(loss, &verdict);
-    loss->enough = verdict.found && verdict.most - verdict.least <= SIZE_LOSS_WIDTH;
+    loss->best = fmax(loss->best, size_loss_evidence_total(&loss->evidence));
+    loss->enough = is_found(loss) && is_sure(loss);
 }
 
 /* Blocks count in the order in which they were planned: what the test's chance rests on. */
@@ -288,7 +300,7 @@ void size_loss_decide(const struct size_loss *loss, struct size_loss_verdict *ou
 {
     double masses[SIZE_LOSS_SIZES];
     struct size_loss_verdict verdict = {
-        .found = loss->best >= -log(SIZE_LOSS_CHANCE),
+        .found = is_found(loss),
         .evidence = loss->best,
     };
 

@@ -27,7 +27,9 @@
  * each block asks where the doubt is.
  *
  * The default budget of 20,000 datagrams finds 1 % of loss above 1,440 of 1,500 bytes, nothing
- * being lost below, to within 8 bytes. It ends early when the bounds are SIZE_LOSS_WIDTH apart.
+ * being lost below, to within 8 bytes. It ends early when the points that leave
+ * SIZE_LOSS_DOUBT outside are SIZE_LOSS_WIDTH apart: it asks after each block, so the bounds that
+ * are told would let it end on a wrong edge in one run of a hundred.
  */
 #ifndef SONDE_PROBE_SIZE_LOSS_H
 #define SONDE_PROBE_SIZE_LOSS_H
@@ -39,6 +41,7 @@
 #include "proto/base/status.h"
 
 #define SIZE_LOSS_CHANCE 1e-4
+#define SIZE_LOSS_DOUBT  1e-4
 
 enum {
     SIZE_LOSS_BUDGET = 20000, /* datagrams */
@@ -47,7 +50,7 @@ enum {
     SIZE_LOSS_BLOCK = 32,
     SIZE_LOSS_OPEN = 256, /* blocks that may be without all their answers */
     SIZE_LOSS_SIZES = 256,
-    SIZE_LOSS_WIDTH = 4 /* bytes between the bounds of the threshold that are good enough */
+    SIZE_LOSS_WIDTH = 4 /* bytes that the threshold may be in doubt by when it ends early */
 };
 
 struct size_loss_config {
