@@ -174,6 +174,9 @@ static enum status send_all(struct course *course, struct fault *fault)
 
         if (status != STATUS_OK)
             return status;
+        /* A first one that is late must not shorten the interval behind it. */
+        if (i == 0)
+            schedule_begin(&schedule, course->order->interval_ns, now);
         schedule_sent(&schedule, now);
         if (course->leg.sent == 0)
             course->first_sent = now;
