@@ -110,8 +110,8 @@ static enum status check_target(const struct message_open *open, struct addr *ou
     if (addr_parse(open->target, &target, &wrong) != STATUS_OK)
         return fault_set(fault, STATUS_INVALID, "target: %s", wrong.text);
     why = no_host(&target);
-    if (why == NULL && addr_family(&target) != open->params.common.family)
-        why = open->params.common.family == FAMILY_IPV4 ? "the case asks for ipv4"
+    if (why == NULL && addr_family(&target) != open->of_case.params.common.family)
+        why = open->of_case.params.common.family == FAMILY_IPV4 ? "the case asks for ipv4"
                                                         : "the case asks for ipv6";
     if (why != NULL)
         return fault_set(fault, STATUS_INVALID, "target: %s is not allowed: %s", open->target, why);
@@ -122,7 +122,7 @@ static enum status check_target(const struct message_open *open, struct addr *ou
 static enum status check_sense(const struct message_open *open, struct addr *out_target,
                                struct fault *fault)
 {
-    const struct case_params *params = &open->params;
+    const struct case_params *params = &open->of_case.params;
     enum status status;
 
     if (open->key.length != SESSION_KEY_SIZE)
@@ -234,7 +234,7 @@ enum status admission_check(const struct admission *admission, const struct mess
                             size_t sessions, struct fault *fault)
 {
     const struct admission_config *limits = &admission->limits;
-    const struct case_common *common = &open->params.common;
+    const struct case_common *common = &open->of_case.params.common;
     char allows[64], asked[64];
     struct addr target;
     enum status status = check_sense(open, &target, fault);
@@ -242,13 +242,13 @@ enum status admission_check(const struct admission *admission, const struct mess
     if (status == STATUS_OK)
         status = check_role(admission, open, &target, fault);
     if (status == STATUS_OK)
-        status = check_counts(limits, &open->params, fault);
+        status = check_counts(limits, &open->of_case.params, fault);
     if (status == STATUS_OK)
         status = check_seconds(limits->max_seconds, common->warmup_s + common->seconds, "", fault);
     if (status == STATUS_OK)
-        status = check_seconds(limits->max_seconds, open->idle_s, " as idle interval", fault);
+        status = check_seconds(limits->max_seconds, open->of_case.idle_s, " as idle interval", fault);
     if (status == STATUS_OK)
-        status = check_rate(limits, &open->params, fault);
+        status = check_rate(limits, &open->of_case.params, fault);
     if (status == STATUS_OK && sessions >= (size_t)limits->max_sessions) {
         snprintf(allows, sizeof allows, "%lld sessions at once", (long long)limits->max_sessions);
         snprintf(asked, sizeof asked, "%zu are open", sessions);

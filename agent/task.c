@@ -137,7 +137,7 @@ static void say_progress(struct work *work, struct mono now)
 
 static void told_begin(struct work *work, enum phase_kind phase)
 {
-    bool has = phase == PHASE_MEASURE || work->open.params.common.warmup_s > 0;
+    bool has = phase == PHASE_MEASURE || work->open.of_case.params.common.warmup_s > 0;
 
     if (work->in_phase || work->begin_asked) {
         fail(work, "begin came while a phase runs");
@@ -203,7 +203,7 @@ static void look(struct work *work)
 /* A sender's phase ends by itself; the echo's waits for the controller. */
 static bool lasts_too_long(const struct work *work, struct mono now)
 {
-    double seconds = case_seconds(&work->open.params, (double)END_DRAIN_NS / (double)NS_PER_S);
+    double seconds = case_seconds(&work->open.of_case.params, (double)END_DRAIN_NS / (double)NS_PER_S);
     int64_t limit = (int64_t)(seconds * (double)NS_PER_S) + work->task->surroundings.patience_ns;
 
     return work->in_phase && work->open.role == END_ECHO &&

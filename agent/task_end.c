@@ -21,15 +21,15 @@ static enum status order_of(const struct message_open *open, const atomic_bool *
 {
     assert(open->key.length == sizeof out_order->key);
     assert(open->ssid > 0 && open->ssid <= UINT16_MAX - (PART_COUNT - 1));
-    if (!(open->idle_s <= TASK_IDLE_S))
+    if (!(open->of_case.idle_s <= TASK_IDLE_S))
         return fault_set(fault, STATUS_RANGE,
                          "between hosts idle_s allows %g seconds, %g were asked for", TASK_IDLE_S,
-                         open->idle_s);
+                         open->of_case.idle_s);
     *out_order = (struct end_order){
         .ssid = (uint16_t)open->ssid,
-        .idle_s = open->idle_s,
+        .idle_s = open->of_case.idle_s,
         .stop = stop,
-        .params = open->params,
+        .params = open->of_case.params,
     };
     memcpy(out_order->key, open->key.data, sizeof out_order->key);
     return STATUS_OK;

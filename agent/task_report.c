@@ -25,7 +25,7 @@ void task_report_begin(struct task_report *report, const struct message_open *op
     memcpy(what->session, open->session, sizeof what->session);
     what->index = open->index;
     what->role = open->role;
-    what->params = open->params;
+    what->params = open->of_case.params;
     wall_format(report->began_wall, what->started);
 }
 

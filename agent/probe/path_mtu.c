@@ -92,7 +92,7 @@ void path_mtu_free(struct path_mtu *end)
 
 /* --- the caller ------------------------------------------------------------------------------- */
 
-static enum status open_flow(struct path_mtu *end, struct mtu_flow *flow, struct fault *fault)
+static enum status open_flow(struct path_mtu *end, struct lane *flow, struct fault *fault)
 {
     static const struct case_common sizes = { .rcvbuf = BUFFER_BYTES, .sndbuf = BUFFER_BYTES };
     struct sized_socket opened = { .fd = -1 };

@@ -23,6 +23,7 @@
 #include "agent/probe/end.h"
 #include "agent/probe/mtu_datagram.h"
 #include "agent/probe/search.h"
+#include "proto/wire/mtu.h"
 
 enum { PATH_MTU_FLOWS = 256, PATH_MTU_ICMP = 16, PATH_MTU_HOPS = 30 };
 
@@ -74,6 +75,8 @@ struct path_mtu_plan {
     int64_t pace;           /* bytes per second, of all flows together */
     bool fragments;         /* then: do datagrams above the path MTU arrive without DF? */
     bool trace;             /* then: after which hop do larger ones vanish, if nobody says so? */
+    int64_t sizes;          /* then: loss by size on the first flow, from the floor to what was
+                               found, with so many datagrams (size_loss.h); 0: none */
 
     /* Watching: go on for so long when the answers are known (search.h); 0: do not. Nothing but
      * searching is done then. */
@@ -141,7 +144,12 @@ struct path_mtu_flow {
     int64_t odd_answers; /* authentic ones to nothing that was sent, or of another size */
     struct path_mtu_fragments fragments;
     struct path_mtu_trace trace;
+    struct mtu_size_effect size_effect; /* not present: loss by size was not asked of this flow */
+    struct list loss_by_size; /* of struct mtu_size, the caller's to free (path_mtu_flows_done) */
 };
+
+/* Frees what the flows hold. */
+void path_mtu_flows_done(struct path_mtu_flow *flows, size_t count);
 
 /* Probes all flows; out_flows has room for order.flows. Only after an agreement. STATUS_INTERRUPTED
  * when watch->stop was set: then *out_flows is what is known so far. watch->finish ends watching.
@@ -152,6 +160,14 @@ enum status path_mtu_probe(struct path_mtu *end, const struct path_mtu_plan *pla
 
 /* Of a flow that is being probed; from watch->tick. */
 void path_mtu_progress(const struct path_mtu *end, size_t flow, struct search_result *out_result);
+
+/* All flows together, from watch->tick: what a message "progress" tells. */
+struct path_mtu_summary {
+    int64_t sent, received; /* datagrams, of searches and of loss by size */
+    int64_t low, high;      /* smallest answer so far, smallest size that does not pass; NONE_INT */
+    int64_t flows_done;
+};
+void path_mtu_summarize(const struct path_mtu *end, struct path_mtu_summary *out_summary);
 
 /* --- answering ------------------------------------------------------------------------------ */
 

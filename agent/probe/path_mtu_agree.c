@@ -27,7 +27,7 @@ enum status path_mtu_wait(struct path_mtu *end, int wake_fd, int64_t timeout_ns,
 static struct mono say_hello(struct path_mtu *end, struct mono now)
 {
     uint8_t bytes[HELLO_SIZE], random[12];
-    struct mtu_flow *flow = &end->flows[end->hello_flow];
+    struct lane *flow = &end->flows[end->hello_flow];
 
     digest_random(random, sizeof random);
     if (hello_send(&end->hello, random, now, bytes)) {
@@ -75,7 +75,7 @@ struct agreement path_mtu_agreement(const struct path_mtu *end)
 
 /* --- each flow is made known ------------------------------------------------------------------ */
 
-static enum status next_open(struct mtu_flow *flow, struct mono now, struct mtu_ask *out_ask)
+static enum status next_open(struct lane *flow, struct mono now, struct mtu_ask *out_ask)
 {
     struct mtu_opening *opening = &flow->opening;
 
@@ -92,19 +92,19 @@ static enum status next_open(struct mtu_flow *flow, struct mono now, struct mtu_
     return STATUS_OK;
 }
 
-static struct mono deadline_open(const struct mtu_flow *flow)
+static struct mono deadline_open(const struct lane *flow)
 {
     return flow->opened ? never : flow->opening.next;
 }
 
-static bool over_open(const struct mtu_flow *flow)
+static bool over_open(const struct lane *flow)
 {
     return flow->opened ||
            (flow->opening.sent == OPEN_TRIES && mono_between(flow->opening.next, mono_now()) >= 0);
 }
 
 /* The flow is open already, whatever is going on. */
-static void answered_open(struct mtu_flow *flow, uint32_t number, struct mono now)
+static void answered_open(struct lane *flow, uint32_t number, struct mono now)
 {
     (void)flow;
     (void)number;
@@ -112,7 +112,7 @@ static void answered_open(struct mtu_flow *flow, uint32_t number, struct mono no
 }
 
 /* It is sent again in any case. */
-static void refused_open(struct mtu_flow *flow, uint32_t number, int64_t limit)
+static void refused_open(struct lane *flow, uint32_t number, int64_t limit)
 {
     (void)flow;
     (void)number;

@@ -14,7 +14,7 @@ static const struct mono never = { INT64_MAX };
 
 /* Twice the path MTU makes two fragments and a bit, whoever cuts. IPv6's sender does, and Linux
  * only what does not fit its interface. 0: the protocol has no such size. */
-static int64_t size_of(const struct mtu_flow *flow)
+static int64_t size_of(const struct lane *flow)
 {
     const struct path_mtu_flow *result = flow->result;
     int64_t payload = flow->family == FAMILY_IPV4 ? PAYLOAD_MAX_IPV4 : PAYLOAD_MAX_IPV6;
@@ -31,12 +31,12 @@ static int64_t size_of(const struct mtu_flow *flow)
     return size > above ? size : 0;
 }
 
-void mtu_fragments_begin(struct mtu_flow *flow)
+void mtu_fragments_begin(struct lane *flow)
 {
     struct path_mtu_fragments *result = &flow->result->fragments;
 
     result->size = flow->result->search.outcome == SEARCH_FOUND ? size_of(flow) : 0;
-    flow->fragments = (struct mtu_fragments){ .result = result, .over = result->size == 0 };
+    flow->fragments = (struct lane_fragments){ .result = result, .over = result->size == 0 };
 }
 
 /* That all `tries` are lost when each of a datagram's fragments is lost as small ones are. */
@@ -49,7 +49,7 @@ static double chance_of_none(const struct path_mtu_fragments *result, int64_t pa
     return pow(1 - pow(1 - loss, (double)pieces), (double)result->sent);
 }
 
-static void conclude(struct mtu_flow *flow)
+static void conclude(struct lane *flow)
 {
     struct path_mtu_fragments *result = flow->fragments.result;
 
@@ -60,15 +60,15 @@ static void conclude(struct mtu_flow *flow)
         result->arrive = PATH_MTU_DROPPED;
 }
 
-static int64_t wait_of(const struct mtu_flow *flow)
+static int64_t wait_of(const struct lane *flow)
 {
     return flow->wait_ns > WAIT_MIN_NS ? flow->wait_ns : WAIT_MIN_NS;
 }
 
 /* Large and small by turns; even numbers are the large ones. */
-static enum status ask(struct mtu_flow *flow, struct mtu_ask *out_ask)
+static enum status ask(struct lane *flow, struct mtu_ask *out_ask)
 {
-    struct mtu_fragments *fragments = &flow->fragments;
+    struct lane_fragments *fragments = &flow->fragments;
     bool large = fragments->next % 2 == 0;
 
     if (large) {
@@ -84,9 +84,9 @@ static enum status ask(struct mtu_flow *flow, struct mtu_ask *out_ask)
     return STATUS_OK;
 }
 
-static enum status next_fragments(struct mtu_flow *flow, struct mono now, struct mtu_ask *out_ask)
+static enum status next_fragments(struct lane *flow, struct mono now, struct mtu_ask *out_ask)
 {
-    struct mtu_fragments *fragments = &flow->fragments;
+    struct lane_fragments *fragments = &flow->fragments;
     const struct path_mtu_fragments *result = fragments->result;
 
     if (fragments->over)
@@ -106,18 +106,18 @@ static enum status next_fragments(struct mtu_flow *flow, struct mono now, struct
     return next_fragments(flow, now, out_ask);
 }
 
-static struct mono deadline_fragments(const struct mtu_flow *flow)
+static struct mono deadline_fragments(const struct lane *flow)
 {
     return flow->fragments.over ? never : flow->fragments.until;
 }
 
-static bool over_fragments(const struct mtu_flow *flow)
+static bool over_fragments(const struct lane *flow)
 {
     return flow->fragments.over;
 }
 
 /* A duplicate in the network counts twice, up to what was sent: the answer is the same. */
-static void answered_fragments(struct mtu_flow *flow, uint32_t number, struct mono now)
+static void answered_fragments(struct lane *flow, uint32_t number, struct mono now)
 {
     struct path_mtu_fragments *result = flow->fragments.result;
 
@@ -128,7 +128,7 @@ static void answered_fragments(struct mtu_flow *flow, uint32_t number, struct mo
         result->small_arrived += result->small_arrived < result->small_sent;
 }
 
-static void refused_fragments(struct mtu_flow *flow, uint32_t number, int64_t limit)
+static void refused_fragments(struct lane *flow, uint32_t number, int64_t limit)
 {
     struct path_mtu_fragments *result = flow->fragments.result;
 

@@ -36,7 +36,7 @@ enum status mtu_socket_prepare(struct path_mtu *end, int fd, struct fault *fault
 
 /* --- errors ----------------------------------------------------------------------------------- */
 
-static struct mtu_flow *flow_of(struct path_mtu *end, const struct addr *peer)
+static struct lane *flow_of(struct path_mtu *end, const struct addr *peer)
 {
     for (size_t i = 0; i < end->count; i++)
         if (end->flows[i].peer.length > 0 && addr_equal(&end->flows[i].peer, peer))
@@ -44,7 +44,7 @@ static struct mtu_flow *flow_of(struct path_mtu *end, const struct addr *peer)
     return NULL;
 }
 
-static void note_unreachable(struct path_mtu *end, struct mtu_flow *flow,
+static void note_unreachable(struct path_mtu *end, struct lane *flow,
                              const struct queued_error *error)
 {
     end->no_port += error->kind == ERROR_NO_PORT;
@@ -55,10 +55,9 @@ static void note_unreachable(struct path_mtu *end, struct mtu_flow *flow,
     flow->result->unreachable_from = error->from;
 }
 
-static void take_error(struct path_mtu *end, struct mtu_flow *flow,
-                       const struct queued_error *error)
+static void take_error(struct path_mtu *end, struct lane *flow, const struct queued_error *error)
 {
-    struct mtu_icmp icmp = { .kind = error->kind, .from = &error->from, .mtu = error->mtu };
+    struct icmp_seen icmp = { .kind = error->kind, .from = &error->from, .mtu = error->mtu };
 
     switch (error->kind) {
     case ERROR_LOCAL:
@@ -83,11 +82,11 @@ static void take_error(struct path_mtu *end, struct mtu_flow *flow,
     }
 }
 
-static void take_errors(struct path_mtu *end, int fd, struct mtu_flow *flow)
+static void take_errors(struct path_mtu *end, int fd, struct lane *flow)
 {
     for (int i = 0; i < ERRORS; i++) {
         struct queued_error error;
-        struct mtu_flow *whose = flow;
+        struct lane *whose = flow;
         enum status status = error_queue_take(fd, &error);
 
         if (status == STATUS_INVALID)
@@ -105,7 +104,7 @@ static void take_errors(struct path_mtu *end, int fd, struct mtu_flow *flow)
 
 /* SENT; 0 or a size: EMSGSIZE, and what would fit; REFUSED. An error of the past makes a call fail
  * once and is taken out of the way. */
-static int64_t transmit(struct path_mtu *end, struct mtu_flow *flow, struct datagram *datagram)
+static int64_t transmit(struct path_mtu *end, struct lane *flow, struct datagram *datagram)
 {
     int error = 0;
 
@@ -122,13 +121,13 @@ static int64_t transmit(struct path_mtu *end, struct mtu_flow *flow, struct data
     return error == EMSGSIZE ? 0 : REFUSED;
 }
 
-static struct datagram datagram_to(struct path_mtu *end, struct mtu_flow *flow)
+static struct datagram datagram_to(struct path_mtu *end, struct lane *flow)
 {
     return (struct datagram){ .peer = end->is_listener ? &flow->peer : NULL,
                               .local = flow->local.length > 0 ? &flow->local : NULL };
 }
 
-static void remember(struct path_mtu *end, struct mtu_flow *flow, const struct mtu_ask *ask,
+static void remember(struct path_mtu *end, struct lane *flow, const struct mtu_ask *ask,
                      struct mono now)
 {
     struct mtu_sent sent = { .sequence = mtu_sequence(end->stage->class, ask->number),
@@ -146,8 +145,7 @@ static void remember(struct path_mtu *end, struct mtu_flow *flow, const struct m
     mtu_ring_put(&flow->ring, &sent);
 }
 
-void mtu_send(struct path_mtu *end, struct mtu_flow *flow, const struct mtu_ask *ask,
-              struct mono now)
+void mtu_send(struct path_mtu *end, struct lane *flow, const struct mtu_ask *ask, struct mono now)
 {
     uint32_t sequence = mtu_sequence(end->stage->class, ask->number);
     struct datagram datagram = datagram_to(end, flow);
@@ -172,8 +170,7 @@ void mtu_send(struct path_mtu *end, struct mtu_flow *flow, const struct mtu_ask 
         end->stage->refused(flow, ask->number, fate);
 }
 
-void mtu_send_bytes(struct path_mtu *end, struct mtu_flow *flow, const uint8_t *bytes,
-                    size_t length)
+void mtu_send_bytes(struct path_mtu *end, struct lane *flow, const uint8_t *bytes, size_t length)
 {
     struct datagram datagram = datagram_to(end, flow);
     union {
@@ -218,7 +215,7 @@ static void answer(struct path_mtu *end, int fd, struct arrival *arrival, uint8_
 static void open_flow(struct path_mtu *end, const struct arrival *arrival)
 {
     uint32_t number = mtu_number_of(arrival->heard.request.sequence);
-    struct mtu_flow *flow;
+    struct lane *flow;
 
     if (!end->is_listener || number >= end->count || end->flows[number].opened)
         return;
@@ -253,7 +250,7 @@ static void take_request(struct path_mtu *end, int fd, struct arrival *arrival)
     answer(end, fd, arrival, bytes);
 }
 
-static void take_reply(struct path_mtu *end, struct mtu_flow *flow, const struct arrival *arrival)
+static void take_reply(struct path_mtu *end, struct lane *flow, const struct arrival *arrival)
 {
     const struct mtu_sent *sent = mtu_ring_answered(&flow->ring, &arrival->heard.reply);
 
@@ -270,7 +267,7 @@ static void take_reply(struct path_mtu *end, struct mtu_flow *flow, const struct
     mtu_flow_wake(flow);
 }
 
-static void take_hello(struct path_mtu *end, int fd, struct mtu_flow *flow, struct arrival *arrival)
+static void take_hello(struct path_mtu *end, int fd, struct lane *flow, struct arrival *arrival)
 {
     uint8_t random[12];
 
@@ -290,10 +287,9 @@ static void take_hello(struct path_mtu *end, int fd, struct mtu_flow *flow, stru
         answer(end, fd, arrival, end->room);
 }
 
-static void take_datagram(struct path_mtu *end, int fd, struct mtu_flow *flow,
-                          struct arrival *arrival)
+static void take_datagram(struct path_mtu *end, int fd, struct lane *flow, struct arrival *arrival)
 {
-    struct mtu_flow *whose = flow != NULL ? flow : flow_of(end, &arrival->peer);
+    struct lane *whose = flow != NULL ? flow : flow_of(end, &arrival->peer);
 
     switch (mtu_read(&end->speech, end->room, arrival->datagram.length, &arrival->heard)) {
     case MTU_FOREIGN:
@@ -315,7 +311,7 @@ static void take_datagram(struct path_mtu *end, int fd, struct mtu_flow *flow,
     }
 }
 
-void mtu_hear(struct path_mtu *end, int fd, struct mtu_flow *flow)
+void mtu_hear(struct path_mtu *end, int fd, struct lane *flow)
 {
     int error;
 

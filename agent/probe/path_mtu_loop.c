@@ -20,7 +20,7 @@ static struct mono earlier(struct mono a, struct mono b)
 
 /* --- asking ----------------------------------------------------------------------------------- */
 
-void mtu_flow_wake(struct mtu_flow *flow)
+void mtu_flow_wake(struct lane *flow)
 {
     flow->due = (struct mono){ 0 };
 }
@@ -45,7 +45,7 @@ static struct mono ask_flows(struct path_mtu *end, struct mono now)
     struct mono next = never;
 
     for (size_t i = 0; i < end->count; i++) {
-        struct mtu_flow *flow = &end->flows[(end->turn + i) % end->count];
+        struct lane *flow = &end->flows[(end->turn + i) % end->count];
         struct mtu_ask ask;
 
         while (mono_between(flow->due, now) >= 0) {

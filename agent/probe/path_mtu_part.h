@@ -6,7 +6,7 @@
 
 /* --- what a flow does: one stage after the other ---------------------------------------------- */
 
-struct mtu_flow;
+struct lane;
 
 /* A datagram that a stage wants to be sent. */
 struct mtu_ask {
@@ -16,7 +16,7 @@ struct mtu_ask {
 };
 
 /* An ICMP error, matched to what was sent; `sent` is NULL when it cannot be told. */
-struct mtu_icmp {
+struct icmp_seen {
     enum error_kind kind;
     const struct addr *from;
     int64_t mtu;
@@ -28,13 +28,13 @@ struct mtu_icmp {
 struct mtu_stage {
     enum mtu_class class;
     /* As search_next, search_deadline; and whether nothing is left to do or to wait for. */
-    enum status (*next)(struct mtu_flow *flow, struct mono now, struct mtu_ask *out_ask);
-    struct mono (*deadline)(const struct mtu_flow *flow);
-    bool (*over)(const struct mtu_flow *flow);
-    void (*answered)(struct mtu_flow *flow, uint32_t number, struct mono now);
+    enum status (*next)(struct lane *flow, struct mono now, struct mtu_ask *out_ask);
+    struct mono (*deadline)(const struct lane *flow);
+    bool (*over)(const struct lane *flow);
+    void (*answered)(struct lane *flow, uint32_t number, struct mono now);
     /* It was not sent; `limit`: EMSGSIZE, and what would fit (0: not said); -1: another reason. */
-    void (*refused)(struct mtu_flow *flow, uint32_t number, int64_t limit);
-    void (*icmp)(struct mtu_flow *flow, const struct mtu_icmp *icmp); /* may be NULL */
+    void (*refused)(struct lane *flow, uint32_t number, int64_t limit);
+    void (*icmp)(struct lane *flow, const struct icmp_seen *icmp); /* may be NULL */
 };
 
 /* Repeats of what opens a flow. */
@@ -44,7 +44,7 @@ struct mtu_opening {
     int64_t pause_ns;
 };
 
-struct mtu_fragments {
+struct lane_fragments {
     struct path_mtu_fragments *result;
     bool over;
     int sent, small_sent; /* of this round; numbers count on */
@@ -66,7 +66,7 @@ struct mtu_tracer {
     struct mono until;
 };
 
-struct mtu_flow {
+struct lane {
     size_t index;
     int fd;                  /* the caller's own, or the listener's one */
     struct addr peer, local; /* local: of length 0 on a connected socket */
@@ -80,7 +80,7 @@ struct mtu_flow {
     struct mono began;
     struct path_mtu_flow *result; /* while it is probed */
     int64_t wait_ns;              /* for an answer, after the search */
-    struct mtu_fragments fragments;
+    struct lane_fragments fragments;
     struct mtu_tracer tracer;
 };
 
@@ -101,7 +101,7 @@ struct path_mtu {
     struct hello hello;
     size_t hello_flow; /* that says the next one */
     int64_t no_port;   /* "port unreachable" while it said hello */
-    struct mtu_flow *flows;
+    struct lane *flows;
     size_t count;
     const struct mtu_stage *stage; /* NULL: flows do nothing */
     struct mono next_send;         /* the pace of all flows */
@@ -122,16 +122,14 @@ int64_t mtu_headers(enum family family);
 enum status mtu_socket_prepare(struct path_mtu *end, int fd, struct fault *fault);
 
 /* Sends what the end's stage asks of a flow. */
-void mtu_send(struct path_mtu *end, struct mtu_flow *flow, const struct mtu_ask *ask,
-              struct mono now);
+void mtu_send(struct path_mtu *end, struct lane *flow, const struct mtu_ask *ask, struct mono now);
 
 /* Sends bytes of another kind on a flow (hellos); once more when an old error came in between. */
-void mtu_send_bytes(struct path_mtu *end, struct mtu_flow *flow, const uint8_t *bytes,
-                    size_t length);
+void mtu_send_bytes(struct path_mtu *end, struct lane *flow, const uint8_t *bytes, size_t length);
 
 /* Takes all errors and datagrams that wait on a socket; `flow`: whose it is, NULL: the listener's.
  */
-void mtu_hear(struct path_mtu *end, int fd, struct mtu_flow *flow);
+void mtu_hear(struct path_mtu *end, int fd, struct lane *flow);
 
 /* --- path_mtu_loop.c ----------------------------------------------------------------------------
  */
@@ -155,7 +153,7 @@ enum status mtu_stage_run(struct path_mtu *end, const struct mtu_stage *stage, s
                           const struct phase_watch *watch, struct fault *fault);
 
 /* Something happened to a flow: it is asked at once. */
-void mtu_flow_wake(struct mtu_flow *flow);
+void mtu_flow_wake(struct lane *flow);
 
 /* --- stages ----------------------------------------------------------------------------------- */
 
@@ -163,7 +161,7 @@ extern const struct mtu_stage mtu_stage_open, mtu_stage_search, mtu_stage_fragme
     mtu_stage_trace;
 
 /* Makes a flow's stage ready, when its search is over and its result filled. */
-void mtu_fragments_begin(struct mtu_flow *flow);
-void mtu_trace_begin(struct mtu_flow *flow);
+void mtu_fragments_begin(struct lane *flow);
+void mtu_trace_begin(struct lane *flow);
 
 #endif

@@ -64,13 +64,13 @@ enum status path_mtu_check(const struct path_mtu_plan *plan, enum family family,
 
 /* --- one search ------------------------------------------------------------------------------- */
 
-static void note_end(struct mtu_flow *flow, struct mono now)
+static void note_end(struct lane *flow, struct mono now)
 {
     if (search_state(flow->search) == SEARCH_ENDED && flow->result->seconds < 0)
         flow->result->seconds = (double)mono_between(flow->began, now) / (double)NS_PER_S;
 }
 
-static enum status next_search(struct mtu_flow *flow, struct mono now, struct mtu_ask *out_ask)
+static enum status next_search(struct lane *flow, struct mono now, struct mtu_ask *out_ask)
 {
     struct search_ask ask;
     enum status status;
@@ -84,22 +84,22 @@ static enum status next_search(struct mtu_flow *flow, struct mono now, struct mt
     return status;
 }
 
-static struct mono deadline_search(const struct mtu_flow *flow)
+static struct mono deadline_search(const struct lane *flow)
 {
     return flow->search == NULL ? never : search_deadline(flow->search);
 }
 
-static bool over_search(const struct mtu_flow *flow)
+static bool over_search(const struct lane *flow)
 {
     return flow->search == NULL || search_state(flow->search) == SEARCH_ENDED;
 }
 
-static void answered_search(struct mtu_flow *flow, uint32_t number, struct mono now)
+static void answered_search(struct lane *flow, uint32_t number, struct mono now)
 {
     (void)search_acked(flow->search, number, now);
 }
 
-static void refused_search(struct mtu_flow *flow, uint32_t number, int64_t limit)
+static void refused_search(struct lane *flow, uint32_t number, int64_t limit)
 {
     if (limit < 0)
         search_unsent(flow->search, number);
@@ -126,7 +126,7 @@ static void note_icmp(struct path_mtu_flow *result, const struct path_mtu_icmp *
 }
 
 /* A quote that is too short is taken for the latest that it fits: more than a hint it is not. */
-static void icmp_search(struct mtu_flow *flow, const struct mtu_icmp *icmp)
+static void icmp_search(struct lane *flow, const struct icmp_seen *icmp)
 {
     struct path_mtu_icmp noted = { .from = *icmp->from,
                                    .mtu = icmp->mtu,
@@ -161,7 +161,7 @@ const struct mtu_stage mtu_stage_search = {
 
 /* --- the course ------------------------------------------------------------------------------- */
 
-static int64_t kernel_mtu(const struct mtu_flow *flow)
+static int64_t kernel_mtu(const struct lane *flow)
 {
     int64_t mtu = NONE_INT;
 
@@ -170,7 +170,7 @@ static int64_t kernel_mtu(const struct mtu_flow *flow)
 }
 
 /* The address that the system has chosen towards the target. */
-static struct addr local_of(const struct path_mtu *end, const struct mtu_flow *flow)
+static struct addr local_of(const struct path_mtu *end, const struct lane *flow)
 {
     struct addr local = flow->local;
 
@@ -186,7 +186,7 @@ static struct addr local_of(const struct path_mtu *end, const struct mtu_flow *f
     return local;
 }
 
-static void begin_result(const struct path_mtu *end, struct mtu_flow *flow,
+static void begin_result(const struct path_mtu *end, struct lane *flow,
                          struct path_mtu_flow *result)
 {
     struct host_interface interface = { .mtu = NONE_INT };
@@ -209,7 +209,7 @@ static void begin_result(const struct path_mtu *end, struct mtu_flow *flow,
     result->local_mtu = interface.mtu;
 }
 
-static enum status begin_search(struct path_mtu *end, struct mtu_flow *flow, struct fault *fault)
+static enum status begin_search(struct path_mtu *end, struct lane *flow, struct fault *fault)
 {
     const struct path_mtu_flow *result = flow->result;
     struct search_config config = config_of(end->plan, end->family, result->local_mtu);
@@ -249,7 +249,7 @@ static void end_searches(struct path_mtu *end)
     struct mono now = mono_now();
 
     for (size_t i = 0; i < end->count; i++) {
-        struct mtu_flow *flow = &end->flows[i];
+        struct lane *flow = &end->flows[i];
         struct path_mtu_flow *result = flow->result;
 
         if (flow->search == NULL) {
@@ -268,7 +268,7 @@ static void end_searches(struct path_mtu *end)
 static void finish(struct path_mtu *end)
 {
     for (size_t i = 0; i < end->count; i++) {
-        struct mtu_flow *flow = &end->flows[i];
+        struct lane *flow = &end->flows[i];
 
         if (flow->opened)
             flow->result->kernel = kernel_mtu(flow);
@@ -289,7 +289,7 @@ static void tell_changes(struct path_mtu *end)
     struct search_event event;
 
     for (size_t i = 0; i < end->count; i++) {
-        struct mtu_flow *flow = &end->flows[i];
+        struct lane *flow = &end->flows[i];
 
         while (flow->search != NULL && search_event(flow->search, &event))
             if (end->plan->changed != NULL)

@@ -11,7 +11,7 @@ enum { TRIES = 3, SILENT_MAX = 2, UNHEARD_MAX = 5 };
 static const struct mono never = { INT64_MAX };
 
 /* Only what vanishes without a word; who said so has said where. */
-void mtu_trace_begin(struct mtu_flow *flow)
+void mtu_trace_begin(struct lane *flow)
 {
     const struct search_result *search = &flow->result->search;
     struct path_mtu_trace *result = &flow->result->trace;
@@ -55,7 +55,7 @@ static void give_up(struct mtu_tracer *tracer)
         next_hop(tracer, false);
 }
 
-static enum status next_trace(struct mtu_flow *flow, struct mono now, struct mtu_ask *out_ask)
+static enum status next_trace(struct lane *flow, struct mono now, struct mtu_ask *out_ask)
 {
     struct mtu_tracer *tracer = &flow->tracer;
     int64_t wait = flow->wait_ns > WAIT_MIN_NS ? flow->wait_ns : WAIT_MIN_NS;
@@ -80,20 +80,20 @@ static enum status next_trace(struct mtu_flow *flow, struct mono now, struct mtu
     return STATUS_OK;
 }
 
-static struct mono deadline_trace(const struct mtu_flow *flow)
+static struct mono deadline_trace(const struct lane *flow)
 {
     if (flow->tracer.over)
         return never;
     return flow->tracer.out ? flow->tracer.until : (struct mono){ 0 };
 }
 
-static bool over_trace(const struct mtu_flow *flow)
+static bool over_trace(const struct lane *flow)
 {
     return flow->tracer.over;
 }
 
 /* `from`: which hop; the other end when it got there. */
-static void heard(struct mtu_flow *flow, const struct addr *from, bool is_peer)
+static void heard(struct lane *flow, const struct addr *from, bool is_peer)
 {
     struct mtu_tracer *tracer = &flow->tracer;
     struct path_mtu_trace *result = tracer->result;
@@ -124,14 +124,14 @@ static bool is_awaited(const struct mtu_tracer *tracer, uint32_t number)
     return !tracer->over && tracer->out && number + 1 == tracer->number;
 }
 
-static void answered_trace(struct mtu_flow *flow, uint32_t number, struct mono now)
+static void answered_trace(struct lane *flow, uint32_t number, struct mono now)
 {
     (void)now;
     if (is_awaited(&flow->tracer, number))
         heard(flow, &flow->peer, true);
 }
 
-static void refused_trace(struct mtu_flow *flow, uint32_t number, int64_t limit)
+static void refused_trace(struct lane *flow, uint32_t number, int64_t limit)
 {
     (void)limit;
     if (!is_awaited(&flow->tracer, number))
@@ -141,7 +141,7 @@ static void refused_trace(struct mtu_flow *flow, uint32_t number, int64_t limit)
 }
 
 /* Somebody says now that the larger one is too big: then it is he who drops it. */
-static void icmp_trace(struct mtu_flow *flow, const struct mtu_icmp *icmp)
+static void icmp_trace(struct lane *flow, const struct icmp_seen *icmp)
 {
     bool whole = icmp->sent != NULL && mtu_class_of(icmp->sent->sequence) == MTU_CLASS_TRACE;
 

@@ -185,11 +185,11 @@ static void make_order(struct view *view, int argc, char **argv, struct message_
     text_copy(order->from, sizeof order->from, request->question.from);
     text_copy(order->to, sizeof order->to, request->question.to);
     text_copy(order->address, sizeof order->address, request->question.address);
-    order->plan = *plan;
-    order->plan.payloads = order->plan.windows = order->plan.engines = (struct list){ 0 };
-    copy_list(&order->plan.payloads, &plan->payloads, sizeof(int64_t));
-    copy_list(&order->plan.windows, &plan->windows, sizeof(int64_t));
-    copy_list(&order->plan.engines, &plan->engines, sizeof(int));
+    order->of_cases.plan = *plan;
+    order->of_cases.plan.payloads = order->of_cases.plan.windows = order->of_cases.plan.engines = (struct list){ 0 };
+    copy_list(&order->of_cases.plan.payloads, &plan->payloads, sizeof(int64_t));
+    copy_list(&order->of_cases.plan.windows, &plan->windows, sizeof(int64_t));
+    copy_list(&order->of_cases.plan.engines, &plan->engines, sizeof(int));
     keep_describe(&words, argc, argv);
     order->command = words.command;
 }

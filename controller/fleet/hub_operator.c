@@ -60,7 +60,7 @@ static bool is_address(const char *text, enum family family)
 static enum status find_address(const struct hub *hub, const struct message_run *order,
                                 char out_address[ADDR_TEXT_SIZE], struct fault *fault)
 {
-    enum family family = order->plan.common.family;
+    enum family family = order->of_cases.plan.common.family;
     const char *address = order->address;
 
     if (address[0] == '\0')
@@ -101,7 +101,7 @@ static enum status check_order(const struct hub *hub, const struct message_run *
                            "loopback\" measures within one host",
                            order->from);
     if (status == STATUS_OK)
-        status = plan_check_pair(&order->plan, fault);
+        status = plan_check_pair(&order->of_cases.plan, fault);
     if (status == STATUS_OK)
         status = find_address(hub, order, out_address, fault);
     return status;
@@ -117,7 +117,7 @@ static void take_run(struct hub *hub, const struct connection *operator_, struct
     enum status status = check_order(hub, order, address, &fault);
 
     /* Each host has one role, so each role has its own threads. */
-    order->plan.common.io_model = IO_MODEL_SPLIT;
+    order->of_cases.plan.common.io_model = IO_MODEL_SPLIT;
     if (status == STATUS_OK)
         status = hub_add_run(hub, order, address, operator_, &fault);
     if (status != STATUS_OK) {

@@ -247,9 +247,9 @@ static void fill_entry(const struct hub *hub, struct message_run *order, const c
     text_copy(out_entry->to, sizeof out_entry->to, order->to);
     text_copy(out_entry->operator_name, sizeof out_entry->operator_name, operator_name);
     wall_format(wall, out_entry->started);
-    out_entry->plan = order->plan;
+    out_entry->plan = order->of_cases.plan;
     out_entry->command = order->command;
-    record_init(&plan_record, &order->plan);
+    record_init(&plan_record, &order->of_cases.plan);
     order->command = (struct list){ 0 };
 }
 

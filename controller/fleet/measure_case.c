@@ -55,8 +55,8 @@ static void send_open(struct measure *measure, enum end_role role, struct mono n
     open.ssid = measure->ssid;
     if (role == END_SENDER)
         text_copy(open.target, sizeof open.target, measure->target);
-    open.idle_s = measure->index == 0 ? measure->plan.idle_s : 0;
-    open.params = plan_case(&measure->plan, (size_t)measure->index);
+    open.of_case.idle_s = measure->index == 0 ? measure->plan.idle_s : 0;
+    open.of_case.params = plan_case(&measure->plan, (size_t)measure->index);
     measure->asked[role] = true;
     ask(measure, role, &open, now);
     message_done(&open);

@@ -7,7 +7,7 @@
 
 #include "proto/base/buf.h"
 #include "proto/wire/identity.h"
-#include "proto/wire/report.h"
+#include "proto/wire/mtu_report.h"
 
 enum { PROTOCOL_VERSION = 1, REASON_SIZE = 512, SESSION_KEY_SIZE = 32, UUID_SIZE = 40 };
 
@@ -22,6 +22,7 @@ enum message_type {
     MESSAGE_REFUSED,
     MESSAGE_BEGUN,
     MESSAGE_PROGRESS,
+    MESSAGE_MOVED,
     MESSAGE_ENDED,
     MESSAGE_CLOSED,
     MESSAGE_FAILED,
@@ -43,7 +44,9 @@ enum message_type {
     MESSAGE_AGENTS,
     MESSAGE_ACCEPTED,
     MESSAGE_RUN_PROGRESS,
+    MESSAGE_RUN_MOVED,
     MESSAGE_CASE_DONE,
+    MESSAGE_MTU_DONE,
     MESSAGE_RUN_DONE,
     MESSAGE_RESULTS,
     MESSAGE_PART,
@@ -52,6 +55,10 @@ enum message_type {
 };
 
 extern const char *const message_names[]; /* "ping", "bye", "hello", ... */
+
+/* What a session, and a run of them, measures. */
+enum work_kind { WORK_CASES, WORK_MTU, WORK_KIND_COUNT };
+extern const char *const work_kind_names[]; /* "pair", "mtu": as run_kind_names has them */
 
 struct message_ping {
     enum message_type type;
@@ -106,20 +113,32 @@ struct message_refused {
     char reason[REASON_SIZE]; /* which limit, what it is, what was asked for */
 };
 
-/* The echo's end is ready for the phase. */
+/* The end that answers is ready for the phase. */
 struct message_begun {
     enum message_type type;
     char session[UUID_SIZE];
     enum phase_kind phase;
 };
 
-/* From the sender's end, about twice a second. */
+/* From the end that sends or probes, about twice a second. */
 struct message_progress {
     enum message_type type;
     char session[UUID_SIZE];
     enum phase_kind phase;
     double elapsed_s;
     int64_t sent, received;
+    /* Path MTU: the smallest answer so far (largest acknowledged size) and the smallest size that
+     * is suspected or proven not to pass, over all flows; flows whose search has ended. NONE_INT
+     * for none, and for cases. */
+    int64_t low, high, flows_done;
+};
+
+/* Watching has noticed this, at the end that probes; told at once. */
+struct message_moved {
+    enum message_type type;
+    char session[UUID_SIZE];
+    enum phase_kind phase;
+    struct mtu_event event;
 };
 
 /* The phase is over at this end. */
@@ -145,12 +164,12 @@ struct message_failed {
     char reason[REASON_SIZE];
 };
 
-/* From the spool, oldest first. `body` is a report (report.h) as msgpack; the controller stores
- * what it is given and answers committed once it is durable. */
+/* From the spool, oldest first. `body` is a report (report.h, mtu_report.h) as msgpack; the
+ * controller stores what it is given and answers committed once it is durable. */
 struct message_result {
     enum message_type type;
     char id[UUID_SIZE]; /* unique for ever: what makes a repeat change nothing */
-    char kind[32];      /* "report" */
+    char kind[32];      /* "report" or "mtu_report" */
     struct bytes body;
 };
 
@@ -162,8 +181,17 @@ struct message_welcome {
     char version[32];
 };
 
-/* Asks for one end of a case. The echo's end answers once its socket is open; the sender's end once
- * the echo role has agreed. */
+struct open_case {
+    double idle_s; /* idle interval to listen to before the case, 0: none */
+    struct case_params params;
+};
+
+struct open_mtu {
+    struct mtu_params params;
+};
+
+/* Asks for one end of a case, or of a path MTU session. The echo's end answers once its socket is
+ * open; the sender's end once the echo role has agreed. */
 struct message_open {
     enum message_type type;
     char session[UUID_SIZE]; /* fresh */
@@ -171,20 +199,21 @@ struct message_open {
     int64_t index; /* of the case in the run */
     enum end_role role;
     struct bytes key; /* SESSION_KEY_SIZE random bytes, fresh */
-    int64_t ssid;     /* hello: ssid; its confirmation: ssid + 1; warm-up: ssid + 2; measure: + 3 */
+    int64_t ssid; /* hello: ssid; its confirmation: + 1; warm-up or forward: + 2; measure: + 3 */
     char target[ADDR_TEXT_SIZE]; /* sender: "10.9.2.2:7900", "[fe80::1%eth0]:7900"; echo: "" */
-    double idle_s;               /* idle interval to listen to before the case, 0: none */
-    struct case_params params;
+    enum work_kind kind;
+    struct open_case of_case; /* inline, of WORK_CASES */
+    struct open_mtu of_mtu;   /* inline, of WORK_MTU */
 };
 
-/* Echo: be ready. Sender: send. */
+/* To the end that answers in this phase: be ready. To the other: send. */
 struct message_begin {
     enum message_type type;
     char session[UUID_SIZE];
     enum phase_kind phase;
 };
 
-/* To the echo's end: the sender has ended and drained. */
+/* To the end that answers: the other has ended and drained. */
 struct message_end {
     enum message_type type;
     char session[UUID_SIZE];
@@ -211,14 +240,24 @@ struct message_list_agents {
     int64_t request;
 };
 
+struct run_cases {
+    struct plan plan;
+};
+
+struct run_mtu {
+    struct mtu_plan plan;
+};
+
 struct message_run {
     enum message_type type;
     int64_t request;
     char from[NAME_SIZE], to[NAME_SIZE];
     char
         address[ADDR_TEXT_SIZE]; /* of `to`, without a port, with a zone of `from`; "": its first */
-    struct plan plan;
-    struct list command; /* of char *: argv, kept in the archive */
+    enum work_kind kind;
+    struct run_cases of_cases; /* inline, of WORK_CASES */
+    struct run_mtu of_mtu;     /* inline, of WORK_MTU */
+    struct list command;       /* of char *: argv, kept in the archive */
 };
 
 struct message_stop {
@@ -233,6 +272,7 @@ struct message_list_results {
     int64_t request;
     char run[UUID_SIZE]; /* a prefix */
     char from[NAME_SIZE], to[NAME_SIZE];
+    enum work_kind kind;
     int64_t status; /* enum case_status or NONE_INT */
     char since[32]; /* RFC 3339, run started at or after */
     char until[32];
@@ -287,6 +327,7 @@ struct message_run_progress {
     enum phase_kind phase;
     double elapsed_s;
     int64_t sent, received;
+    int64_t low, high, flows_done; /* as in struct message_progress */
 };
 
 /* One case, joined, and stored. */
@@ -311,11 +352,53 @@ struct message_case_done {
     struct case_row row;
 };
 
+/* One direction of one family, joined, and stored: all flows of it. */
+struct mtu_row {
+    int64_t row; /* number in the store, for `before` */
+    char run[UUID_SIZE];
+    char started[32];
+    char from[NAME_SIZE], to[NAME_SIZE];
+    int64_t index; /* 2 x session + direction */
+    enum family family;
+    enum mtu_direction direction;
+    enum case_status status; /* pass: clean or signalled; fail: other verdicts; error: undecided */
+    char error[REASON_SIZE];
+    enum mtu_verdict verdict; /* of the flow with the smallest path MTU */
+    int64_t flows;
+    int64_t path_mtu;         /* the smallest; NONE_INT: none */
+    int64_t largest;          /* the largest of the flows; NONE_INT: none */
+    int64_t udp_payload;      /* of the smallest */
+    int64_t local_mtu;        /* NONE_INT: not known */
+    int64_t previous;         /* the smallest of the run before between these hosts, this family and
+                                 direction, that had one; NONE_INT: there is none */
+    int64_t threshold;        /* of verdict lossy; else NONE_INT */
+    char groups[REASON_SIZE]; /* "1500", or "ports 40001-40012: 1500, port 40013: 1400" */
+    char words[REASON_SIZE];  /* why (mtu_verdict.h) */
+    int64_t probes;           /* of all flows */
+    double seconds;           /* of the longest search */
+    int64_t changes;          /* while watching */
+};
+
+struct message_mtu_done {
+    enum message_type type;
+    struct mtu_row row;
+};
+
+/* A change that watching has noticed. */
+struct message_run_moved {
+    enum message_type type;
+    char run[UUID_SIZE];
+    enum family family;
+    enum mtu_direction direction;
+    struct mtu_event event;
+};
+
 enum run_outcome { RUN_COMPLETE, RUN_STOPPED, RUN_FAILED, RUN_OUTCOME_COUNT };
 extern const char *const run_outcome_names[]; /* "complete", "stopped", "failed" */
 
 extern const struct record agent_row_record;
 extern const struct record case_row_record;
+extern const struct record mtu_row_record;
 
 struct message_run_done {
     enum message_type type;
@@ -327,8 +410,9 @@ struct message_run_done {
 struct message_results {
     enum message_type type;
     int64_t request;
-    struct list rows; /* of struct case_row */
-    bool more;        /* there are older ones */
+    struct list rows;     /* of struct case_row; kind pair */
+    struct list mtu_rows; /* of struct mtu_row; kind mtu */
+    bool more;            /* there are older ones */
 };
 
 /* A piece of run.json (docs/archive.md), in order; the last has last = true. */
@@ -357,6 +441,7 @@ union message {
     struct message_refused refused;
     struct message_begun begun;
     struct message_progress progress;
+    struct message_moved moved;
     struct message_ended ended;
     struct message_closed closed;
     struct message_failed failed;
@@ -375,7 +460,9 @@ union message {
     struct message_agents agents;
     struct message_accepted accepted;
     struct message_run_progress run_progress;
+    struct message_run_moved run_moved;
     struct message_case_done case_done;
+    struct message_mtu_done mtu_done;
     struct message_run_done run_done;
     struct message_results results;
     struct message_part part;

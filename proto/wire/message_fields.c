@@ -5,19 +5,31 @@
 #include "proto/wire/record_table.h"
 
 const char *const message_names[] = {
-    "ping",         "bye",   "hello",  "status",    "opened",       "refused",   "begun",
-    "progress",     "ended", "closed", "failed",    "result",       "welcome",   "open",
-    "begin",        "end",   "close",  "committed", "list_agents",  "run",       "stop",
-    "list_results", "show",  "agents", "accepted",  "run_progress", "case_done", "run_done",
-    "results",      "part",  "error",
+    "ping",      "bye",          "hello",    "status",  "opened",    "refused",      "begun",
+    "progress",  "moved",        "ended",    "closed",  "failed",    "result",       "welcome",
+    "open",      "begin",        "end",      "close",   "committed", "list_agents",  "run",
+    "stop",      "list_results", "show",     "agents",  "accepted",  "run_progress", "run_moved",
+    "case_done", "mtu_done",     "run_done", "results", "part",      "error",
 };
+const char *const work_kind_names[] = { "pair", "mtu" };
 const char *const run_outcome_names[] = { "complete", "stopped", "failed" };
 
 /* What every message begins with. */
 #define TYPE(S)    CHOICE(struct S, type, message_names, MESSAGE_COUNT, "this message's name")
 #define SESSION(S) TEXT(struct S, session, "UUID of the session")
 #define REQUEST(S) INT(struct S, request, 0, COUNT_MAX, "the operator's number for it")
-#define PHASE(S)   CHOICE(struct S, phase, phase_kind_names, PHASE_KIND_COUNT, "which phase")
+#define KIND(S)    CHOICE(struct S, kind, work_kind_names, WORK_KIND_COUNT, "what is measured")
+#define OF_KIND(S, M, R, VALUE)                                                                    \
+    {                                                                                              \
+        FIELD_AT(struct S, M), .type = FIELD_INLINE, .record = &(R),                               \
+                               .when = offsetof(struct S, kind) + 1, .when_value = (int)(VALUE)    \
+    }
+/* How far a search is. */
+#define SEARCHED(S)                                                                                \
+    COUNT_OR_NULL(struct S, low, "path MTU: the smallest answer so far"),                          \
+        COUNT_OR_NULL(struct S, high, "path MTU: the smallest size that does not pass"),           \
+        COUNT_OR_NULL(struct S, flows_done, "path MTU: flows whose search has ended")
+#define PHASE(S) CHOICE(struct S, phase, phase_kind_names, PHASE_KIND_COUNT, "which phase")
 
 static const struct field spool_report_fields[] = {
     COUNT(struct spool_report, waiting, "results that are not yet acknowledged"),
@@ -90,8 +102,17 @@ static const struct field message_progress_fields[] = {
          "since its first datagram, seconds"),
     COUNT(struct message_progress, sent, "datagrams so far"),
     COUNT(struct message_progress, received, "echoes so far"),
+    SEARCHED(message_progress),
 };
 const struct record message_progress_record = RECORD(message_progress, message_progress_fields);
+
+static const struct field message_moved_fields[] = {
+    TYPE(message_moved),
+    SESSION(message_moved),
+    PHASE(message_moved),
+    PART(struct message_moved, event, mtu_event_record, "what was noticed"),
+};
+const struct record message_moved_record = RECORD(message_moved, message_moved_fields);
 
 static const struct field message_ended_fields[] = {
     TYPE(message_ended),
@@ -118,7 +139,7 @@ const struct record message_failed_record = RECORD(message_failed, message_faile
 static const struct field message_result_fields[] = {
     TYPE(message_result),
     TEXT(struct message_result, id, "unique for ever; a repeat changes nothing"),
-    TEXT(struct message_result, kind, "report: the body is one end's half of a case"),
+    TEXT(struct message_result, kind, "report or mtu_report: one end's half"),
     BYTES(struct message_result, body, LIMIT_RESULT_BYTES, "the result, as msgpack"),
 };
 const struct record message_result_record = RECORD(message_result, message_result_fields);
@@ -130,6 +151,17 @@ static const struct field message_welcome_fields[] = {
 };
 const struct record message_welcome_record = RECORD(message_welcome, message_welcome_fields);
 
+static const struct field open_case_fields[] = {
+    REAL(struct open_case, idle_s, 3600, "idle interval to listen to first, seconds"),
+    PART(struct open_case, params, case_params_record, "the case"),
+};
+static const struct record open_case_record = RECORD(open_case, open_case_fields);
+
+static const struct field open_mtu_fields[] = {
+    PART(struct open_mtu, params, mtu_params_record, "the session"),
+};
+static const struct record open_mtu_record = RECORD(open_mtu, open_mtu_fields);
+
 static const struct field message_open_fields[] = {
     TYPE(message_open),
     SESSION(message_open),
@@ -139,11 +171,12 @@ static const struct field message_open_fields[] = {
     { FIELD_AT(struct message_open, key), .type = FIELD_BYTES, .min = SESSION_KEY_SIZE,
       .size = SESSION_KEY_SIZE, .help = "HMAC key of the session, fresh" },
     INT(struct message_open, ssid, 1, 65532,
-        "hello: ssid; confirmation: + 1; warm-up: + 2; measure: + 3"),
+        "hello: ssid; confirmation: + 1; warm-up or probes: + 2; measure: + 3"),
     TEXT_OR_NULL(struct message_open, target,
                  "sender: address and port of the echo role; echo: null"),
-    REAL(struct message_open, idle_s, 3600, "idle interval to listen to first, seconds"),
-    PART(struct message_open, params, case_params_record, "the case"),
+    KIND(message_open),
+    OF_KIND(message_open, of_case, open_case_record, WORK_CASES),
+    OF_KIND(message_open, of_mtu, open_mtu_record, WORK_MTU),
 };
 const struct record message_open_record = RECORD(message_open, message_open_fields);
 
@@ -181,6 +214,16 @@ static const struct field message_list_agents_fields[] = {
 const struct record message_list_agents_record =
     RECORD(message_list_agents, message_list_agents_fields);
 
+static const struct field run_cases_fields[] = {
+    PART(struct run_cases, plan, plan_record, "the cases"),
+};
+static const struct record run_cases_record = RECORD(run_cases, run_cases_fields);
+
+static const struct field run_mtu_fields[] = {
+    PART(struct run_mtu, plan, mtu_plan_record, "the sessions"),
+};
+static const struct record run_mtu_record = RECORD(run_mtu, run_mtu_fields);
+
 static const struct field message_run_fields[] = {
     TYPE(message_run),
     REQUEST(message_run),
@@ -188,7 +231,9 @@ static const struct field message_run_fields[] = {
     TEXT(struct message_run, to, "agent with the echo role"),
     TEXT_OR_NULL(struct message_run, address,
                  "of `to`, with a zone of `from`; null: its first of the family"),
-    PART(struct message_run, plan, plan_record, "the cases"),
+    KIND(message_run),
+    OF_KIND(message_run, of_cases, run_cases_record, WORK_CASES),
+    OF_KIND(message_run, of_mtu, run_mtu_record, WORK_MTU),
     WORDS(struct message_run, command, LIMIT_COMMAND_WORDS,
           "the operator's command line, for the archive"),
 };
@@ -207,6 +252,7 @@ static const struct field message_list_results_fields[] = {
     TEXT_OR_NULL(struct message_list_results, run, "a prefix of its UUID"),
     TEXT_OR_NULL(struct message_list_results, from, "sender's name"),
     TEXT_OR_NULL(struct message_list_results, to, "echo's name"),
+    KIND(message_list_results),
     { FIELD_AT(struct message_list_results, status), .type = FIELD_INT, .flags = FIELD_NULLABLE,
       .max = CASE_STATUS_COUNT - 1, .help = "0 pass, 1 fail, 2 error" },
     TEXT_OR_NULL(struct message_list_results, since, "RFC 3339 UTC: run started then or later"),
@@ -265,6 +311,35 @@ static const struct field case_row_fields[] = {
 };
 const struct record case_row_record = RECORD(case_row, case_row_fields);
 
+static const struct field mtu_row_fields[] = {
+    COUNT(struct mtu_row, row, "its number in the store"),
+    TEXT(struct mtu_row, run, "UUID of the run"),
+    TEXT(struct mtu_row, started, "RFC 3339 UTC, of the run"),
+    TEXT(struct mtu_row, from, "calling agent's name"),
+    TEXT(struct mtu_row, to, "listening agent's name"),
+    COUNT(struct mtu_row, index, "2 x session + direction"),
+    CHOICE(struct mtu_row, family, family_names, FAMILY_COUNT, "of the addresses"),
+    CHOICE(struct mtu_row, direction, mtu_direction_names, MTU_DIRECTION_COUNT,
+           "forward: from `from` to `to`"),
+    CHOICE(struct mtu_row, status, case_status_names, CASE_STATUS_COUNT, "how it ended"),
+    TEXT_OR_NULL(struct mtu_row, error, "why it could not be measured"),
+    CHOICE(struct mtu_row, verdict, mtu_verdict_names, MTU_VERDICT_COUNT,
+           "of the flow with the smallest path MTU"),
+    INT(struct mtu_row, flows, 0, MTU_FLOWS_MAX, "source ports"),
+    COUNT_OR_NULL(struct mtu_row, path_mtu, "the smallest"),
+    COUNT_OR_NULL(struct mtu_row, largest, "the largest of the flows"),
+    COUNT_OR_NULL(struct mtu_row, udp_payload, "that fits the smallest"),
+    COUNT_OR_NULL(struct mtu_row, local_mtu, "of the probing host's interface"),
+    COUNT_OR_NULL(struct mtu_row, previous, "path_mtu of the run before between these hosts"),
+    COUNT_OR_NULL(struct mtu_row, threshold, "size above which more is lost"),
+    TEXT_OR_NULL(struct mtu_row, groups, "flows that differ"),
+    TEXT_OR_NULL(struct mtu_row, words, "why it is what it is"),
+    COUNT(struct mtu_row, probes, "datagrams of all searches"),
+    REAL(struct mtu_row, seconds, LIMIT_SECONDS * 2, "of the longest search"),
+    COUNT(struct mtu_row, changes, "noticed while watching"),
+};
+const struct record mtu_row_record = RECORD(mtu_row, mtu_row_fields);
+
 static const struct field message_agents_fields[] = {
     TYPE(message_agents),
     REQUEST(message_agents),
@@ -291,6 +366,7 @@ static const struct field message_run_progress_fields[] = {
     REAL(struct message_run_progress, elapsed_s, LIMIT_SECONDS * 2, "of the phase, seconds"),
     COUNT(struct message_run_progress, sent, "datagrams of the phase so far"),
     COUNT(struct message_run_progress, received, "echoes of the phase so far"),
+    SEARCHED(message_run_progress),
 };
 const struct record message_run_progress_record =
     RECORD(message_run_progress, message_run_progress_fields);
@@ -300,6 +376,22 @@ static const struct field message_case_done_fields[] = {
     PART(struct message_case_done, row, case_row_record, "what came out"),
 };
 const struct record message_case_done_record = RECORD(message_case_done, message_case_done_fields);
+
+static const struct field message_mtu_done_fields[] = {
+    TYPE(message_mtu_done),
+    PART(struct message_mtu_done, row, mtu_row_record, "what came out"),
+};
+const struct record message_mtu_done_record = RECORD(message_mtu_done, message_mtu_done_fields);
+
+static const struct field message_run_moved_fields[] = {
+    TYPE(message_run_moved),
+    TEXT(struct message_run_moved, run, "UUID of the run"),
+    CHOICE(struct message_run_moved, family, family_names, FAMILY_COUNT, "of the addresses"),
+    CHOICE(struct message_run_moved, direction, mtu_direction_names, MTU_DIRECTION_COUNT,
+           "forward: from `from` to `to`"),
+    PART(struct message_run_moved, event, mtu_event_record, "what was noticed"),
+};
+const struct record message_run_moved_record = RECORD(message_run_moved, message_run_moved_fields);
 
 static const struct field message_run_done_fields[] = {
     TYPE(message_run_done),
@@ -312,7 +404,8 @@ const struct record message_run_done_record = RECORD(message_run_done, message_r
 static const struct field message_results_fields[] = {
     TYPE(message_results),
     REQUEST(message_results),
-    PARTS(struct message_results, rows, case_row_record, LIMIT_ROWS, "newest first"),
+    PARTS(struct message_results, rows, case_row_record, LIMIT_ROWS, "newest first; kind pair"),
+    PARTS(struct message_results, mtu_rows, mtu_row_record, LIMIT_ROWS, "likewise; kind mtu"),
     FLAG(struct message_results, more, "there are older ones"),
 };
 const struct record message_results_record = RECORD(message_results, message_results_fields);

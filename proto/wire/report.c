@@ -4,7 +4,7 @@
 #include "proto/wire/record_table.h"
 
 const char *const end_role_names[] = { "sender", "echo" };
-const char *const phase_kind_names[] = { "warmup", "measure" };
+const char *const phase_kind_names[] = { "warmup", "measure", "forward", "reverse" };
 const char *const clock_sync_names[] = { "unknown", "unsynchronized", "synchronized" };
 
 static const struct field clock_report_fields[] = {

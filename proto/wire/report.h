@@ -10,11 +10,12 @@
 #define REPORT_SCHEMA "sonde.report/1"
 
 enum end_role { END_SENDER, END_ECHO, END_COUNT };
-enum phase_kind { PHASE_WARMUP, PHASE_MEASURE, PHASE_KIND_COUNT };
+/* Of a case, the first two; of a path MTU session (mtu_report.h), the others. */
+enum phase_kind { PHASE_WARMUP, PHASE_MEASURE, PHASE_FORWARD, PHASE_REVERSE, PHASE_KIND_COUNT };
 enum clock_sync { CLOCK_UNKNOWN, CLOCK_UNSYNCHRONIZED, CLOCK_SYNCHRONIZED, CLOCK_SYNC_COUNT };
 
 extern const char *const end_role_names[];   /* "sender", "echo" */
-extern const char *const phase_kind_names[]; /* "warmup", "measure" */
+extern const char *const phase_kind_names[]; /* "warmup", "measure", "forward", "reverse" */
 extern const char *const clock_sync_names[]; /* "unknown", "unsynchronized", "synchronized" */
 
 /* What the kernel says of its wall clock (ntp_adjtime). In a report: of the timestamps in this

@@ -90,6 +90,17 @@ static const struct field buffers_fields[] = {
 };
 static const struct record buffers_record = RECORD(run, buffers_fields);
 
+static const struct field mtu_fields[] = {
+    RUN_HEAD,
+    { FIELD_NAMED_AT(struct run, mtu_plan, "plan"), .type = FIELD_RECORD,
+      .record = &mtu_plan_record, .help = "the parameters as asked" },
+    { FIELD_NAMED_AT(struct run, mtu_sessions, "sessions"), .type = FIELD_LIST, .of = FIELD_RECORD,
+      .record = &mtu_session_record, .size = FAMILY_COUNT, .help = "what all flows share" },
+    { FIELD_NAMED_AT(struct run, mtu_cases, "cases"), .type = FIELD_LIST, .of = FIELD_RECORD,
+      .record = &mtu_case_record, .size = LIMIT_CASES, .help = "the answer of each flow" },
+};
+static const struct record mtu_record = RECORD(run, mtu_fields);
+
 /* Every part of every kind: what can be owned. */
 static const struct field whole_fields[] = {
     RUN_HEAD,
@@ -97,6 +108,9 @@ static const struct field whole_fields[] = {
     PARTS(struct run, cases, case_result_record, LIMIT_CASES, ""),
     PART(struct run, buffers_plan, buffers_plan_record, ""),
     PARTS(struct run, experiments, experiment_result_record, LIMIT_CASES, ""),
+    PART(struct run, mtu_plan, mtu_plan_record, ""),
+    PARTS(struct run, mtu_sessions, mtu_session_record, FAMILY_COUNT, ""),
+    PARTS(struct run, mtu_cases, mtu_case_record, LIMIT_CASES, ""),
 };
 static const struct record whole_record = RECORD(run, whole_fields);
 
@@ -109,6 +123,7 @@ const struct record *run_record_of(enum run_kind kind)
     case RUN_BUFFERS:
         return &buffers_record;
     case RUN_MTU:
+        return &mtu_record;
     case RUN_KIND_COUNT:
         break;
     }

@@ -4,6 +4,7 @@
 #define SONDE_WIRE_RUN_H
 
 #include "proto/wire/buffers.h"
+#include "proto/wire/mtu.h"
 #include "proto/wire/result.h"
 
 #define RUN_SCHEMA "sonde.run/1"
@@ -64,6 +65,9 @@ struct run {
     struct list cases; /* of struct case_result; kinds loopback and pair */
     struct buffers_plan buffers_plan;
     struct list experiments; /* of struct experiment_result; kind buffers */
+    struct mtu_plan mtu_plan;
+    struct list mtu_sessions; /* of struct mtu_session; kind mtu */
+    struct list mtu_cases;    /* of struct mtu_case; kind mtu; "cases" outside */
 };
 
 extern const struct record host_record;

@@ -179,7 +179,7 @@ void open_session(struct stage *stage, const char *session, enum end_role role)
     text_copy(open.open.run, sizeof open.open.run, "01900000-0000-7000-8000-000000000000");
     open.open.role = role;
     open.open.ssid = 40;
-    open.open.params = (struct case_params){
+    open.open.of_case.params = (struct case_params){
         .payload = 256,
         .window = 4,
         .repeat = 1,

@@ -158,7 +158,7 @@ static void open_as(struct world *world, const char *session, enum end_role role
     bytes_set(&message.open.key, key, sizeof key);
     message.open.role = role;
     message.open.ssid = 4;
-    message.open.params = (struct case_params){
+    message.open.of_case.params = (struct case_params){
         .payload = 512,
         .window = 4,
         .repeat = 1,

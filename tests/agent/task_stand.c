@@ -186,8 +186,8 @@ void start(struct stand *stand, const struct order *order, struct end *out_end)
     open.open.index = 3;
     open.open.role = order->role;
     open.open.ssid = order->ssid;
-    open.open.idle_s = order->idle_s;
-    open.open.params = order->params;
+    open.open.of_case.idle_s = order->idle_s;
+    open.open.of_case.params = order->params;
     bytes_set(&open.open.key, key, sizeof key);
     if (order->role == END_SENDER)
         snprintf(open.open.target, sizeof open.open.target, "127.0.0.1:%u", order->port);

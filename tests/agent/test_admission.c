@@ -43,7 +43,7 @@ static struct message_open order(void)
         .key = { .data = key, .length = sizeof key },
         .ssid = 1,
         .target = "10.9.2.2:7900",
-        .params = {
+        .of_case.params = {
             .payload = 1472,
             .window = 16,
             .repeat = 1,
@@ -129,36 +129,36 @@ static void what_is_above_a_limit_is_denied_in_its_words(void **state)
 
     (void)state;
     open = order();
-    open.params.payload = 8192;
+    open.of_case.params.payload = 8192;
     assert_denied(&config, &open, "admission.max_payload allows 1472 bytes, 8192 were asked for");
     open = order();
-    open.params.common.clients = 5;
+    open.of_case.params.common.clients = 5;
     assert_denied(&config, &open, "admission.max_clients allows 4 clients, 5 were asked for");
     open = order();
-    open.params.window = 17;
+    open.of_case.params.window = 17;
     assert_denied(&config, &open,
                   "admission.max_outstanding allows 64 datagrams outstanding, 68 were asked for");
     open = echo_order();
-    open.params.common.rcvbuf = 4097;
+    open.of_case.params.common.rcvbuf = 4097;
     assert_denied(&config, &open,
                   "admission.max_socket_buffer allows 4096 bytes to receive into, 4097 were asked "
                   "for");
     open = order();
-    open.params.common.sndbuf = 4097;
+    open.of_case.params.common.sndbuf = 4097;
     assert_denied(&config, &open,
                   "admission.max_socket_buffer allows 4096 bytes to send from, 4097 were asked "
                   "for");
     open = order();
-    open.params.common.io_threads = 4;
+    open.of_case.params.common.io_threads = 4;
     assert_denied(&config, &open, "admission.max_io_threads allows 3 threads, 4 were asked for");
     open = order();
-    open.params.common.warmup_s = 0.75;
+    open.of_case.params.common.warmup_s = 0.75;
     assert_denied(&config, &open, "admission.max_seconds allows 2.5 seconds, 2.75 were asked for");
     open = order();
-    open.params.common.seconds = (double)NAN;
+    open.of_case.params.common.seconds = (double)NAN;
     assert_denied(&config, &open, "admission.max_seconds allows 2.5 seconds, nan were asked for");
     open = echo_order();
-    open.idle_s = 3600;
+    open.of_case.idle_s = 3600;
     assert_denied(&config, &open,
                   "admission.max_seconds allows 2.5 seconds, 3600 were asked for as idle interval");
 }
@@ -182,12 +182,12 @@ static void a_rate_is_what_all_clients_send_and_a_closed_loop_has_none(void **st
 
     (void)state;
     config.max_rate = 64000; /* 4 clients x 16 datagrams each millisecond */
-    open.params.common.interval_ns = 1000000;
+    open.of_case.params.common.interval_ns = 1000000;
     assert_opens(&config, &open);
-    open.params.common.interval_ns = 999999;
+    open.of_case.params.common.interval_ns = 999999;
     assert_denied(&config, &open,
                   "admission.max_rate allows 64000 datagrams a second, 64001 were asked for");
-    open.params.common.interval_ns = 0;
+    open.of_case.params.common.interval_ns = 0;
     assert_denied(&config, &open,
                   "admission.max_rate allows 64000 datagrams a second, a closed loop, which has no "
                   "rate, was asked for (interval_ns is 0)");
@@ -307,19 +307,19 @@ static void payloads_are_those_of_authenticated_datagrams(void **state)
     (void)state;
     config.max_payload = 65527;
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
-        open.params.payload = good[i];
+        open.of_case.params.payload = good[i];
         assert_opens(&config, &open);
     }
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        open.params.payload = bad[i];
+        open.of_case.params.payload = bad[i];
         assert_senseless(&open,
                          "112 (a bare authenticated STAMP datagram), or 116 to 65507 (ipv4)");
     }
-    open.params.common.family = FAMILY_IPV6;
+    open.of_case.params.common.family = FAMILY_IPV6;
     set_target(&open, "[2001:db8::1]:7900");
-    open.params.payload = 65527;
+    open.of_case.params.payload = 65527;
     assert_opens(&config, &open);
-    open.params.payload = 65528;
+    open.of_case.params.payload = 65528;
     assert_senseless(&open, "116 to 65527 (ipv6)");
 }
 
@@ -328,8 +328,8 @@ static void what_is_outstanding_has_an_end_of_its_own(void **state)
     struct message_open open = order();
 
     (void)state;
-    open.params.common.clients = 65;
-    open.params.window = 65536;
+    open.of_case.params.common.clients = 65;
+    open.of_case.params.window = 65536;
     assert_senseless(&open, "at most 4194304 datagrams");
 }
 
@@ -362,7 +362,7 @@ static void a_target_is_one_host_of_the_family(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         set_target(&open, cases[i].target);
-        open.params.common.family = cases[i].family;
+        open.of_case.params.common.family = cases[i].family;
         assert_senseless(&open, cases[i].said);
         assert_senseless(&open, "target: ");
     }
@@ -378,7 +378,7 @@ static void a_link_local_target_has_its_zone(void **state)
     assert_non_null(if_indextoname(1, name));
     snprintf(target, sizeof target, "[fe80::1%%%s]:7900", name);
     set_target(&open, target);
-    open.params.common.family = FAMILY_IPV6;
+    open.of_case.params.common.family = FAMILY_IPV6;
     assert_opens(&config, &open);
     add_peer(&config, "fe80::/10");
     assert_opens(&config, &open);

@@ -426,7 +426,7 @@ void cluster_ask(struct cluster *cluster, uint64_t peer, const char *from, const
     run.request = 1;
     text_copy(run.from, sizeof run.from, from);
     text_copy(run.to, sizeof run.to, to);
-    make_fleet_plan(cases, &run.plan);
+    make_fleet_plan(cases, &run.of_cases.plan);
     cluster_send(cluster, peer, &run);
     message_done(&run);
 }

@@ -51,7 +51,7 @@ static enum status port_start(void *context, const struct message_open *open, st
     message_init(&opened, MESSAGE_OPENED);
     text_copy(opened.session, sizeof opened.session, open->session);
     opened.port = open->role == END_ECHO ? 7900 : 0;
-    later(agent, open->session, &opened, (int64_t)(open->idle_s * (double)NS_PER_S) + NS_PER_MS);
+    later(agent, open->session, &opened, (int64_t)(open->of_case.idle_s * (double)NS_PER_S) + NS_PER_MS);
     return STATUS_OK;
 }
 
@@ -80,7 +80,7 @@ static void say_report(struct cluster_agent *agent, const struct message_open *t
     struct report report;
     struct buf body;
 
-    make_report(task->role, &task->params, &made, &report);
+    make_report(task->role, &task->of_case.params, &made, &report);
     text_copy(report.run, sizeof report.run, task->run);
     text_copy(report.session, sizeof report.session, task->session);
     text_copy(report.error, sizeof report.error, error);
@@ -111,7 +111,7 @@ static void port_tell(void *context, const char *session, const void *bytes)
     double seconds;
 
     assert_non_null(task);
-    seconds = warmup ? task->params.common.warmup_s : task->params.common.seconds;
+    seconds = warmup ? task->of_case.params.common.warmup_s : task->of_case.params.common.seconds;
     if (message->type == MESSAGE_CLOSE) {
         say_report(agent, task, message->close.reason);
     } else if (message->type == MESSAGE_END) {

@@ -97,7 +97,7 @@ static struct message_run order(const char *from, const char *to)
     run.request = 1;
     text_copy(run.from, sizeof run.from, from);
     text_copy(run.to, sizeof run.to, to);
-    make_fleet_plan(1, &run.plan);
+    make_fleet_plan(1, &run.of_cases.plan);
     return run;
 }
 
@@ -123,16 +123,16 @@ static void a_run_is_refused_with_the_reason(void **state)
     cluster_kill_agent(cluster, 2);
     refuse_run(cluster, order("c", "b"), "from: agent c is not connected");
     run = order("a", "b");
-    *(int64_t *)run.plan.payloads.items = 64;
+    *(int64_t *)run.of_cases.plan.payloads.items = 64;
     refuse_run(cluster, run, "payload: 64 is not allowed between hosts: 112");
     run = order("a", "b");
-    *(int64_t *)run.plan.payloads.items = 115;
+    *(int64_t *)run.of_cases.plan.payloads.items = 115;
     refuse_run(cluster, run, "payload: 115");
     run = order("a", "b");
-    run.plan.idle_s = 60;
+    run.of_cases.plan.idle_s = 60;
     refuse_run(cluster, run, "idle: 60 s is not allowed between hosts: at most 8");
     run = order("a", "b");
-    run.plan.common.family = FAMILY_IPV6;
+    run.of_cases.plan.common.family = FAMILY_IPV6;
     refuse_run(cluster, run, "family: agent b has told of no ipv6 address");
     run = order("a", "b");
     text_copy(run.address, sizeof run.address, "fd00::2");
@@ -141,7 +141,7 @@ static void a_run_is_refused_with_the_reason(void **state)
     text_copy(run.address, sizeof run.address, "10.0.0.1:7");
     refuse_run(cluster, run, "is no ipv4 address");
     run = order("a", "b");
-    run.plan.payloads.count = 0;
+    run.of_cases.plan.payloads.count = 0;
     refuse_run(cluster, run, "payload: at least one is needed");
     cluster_free(cluster);
 }
@@ -194,7 +194,7 @@ static void paced_runs_share_their_hosts(void **state)
     for (int i = 0; i < 3; i++) {
         struct message_run run = order("a", "b");
 
-        run.plan.common.interval_ns = NS_PER_MS;
+        run.of_cases.plan.common.interval_ns = NS_PER_MS;
         cluster_send(cluster, peer, &run);
         message_done(&run);
     }

@@ -37,7 +37,7 @@ static void two_cases_with_warm_up(void **state)
     assert_string_equal(world.opened[END_ECHO].session, world.opened[END_SENDER].session);
     assert_memory_equal(world.keys[END_ECHO], world.keys[END_SENDER], SESSION_KEY_SIZE);
     assert_int_equal(world.opened[END_ECHO].ssid, world.opened[END_SENDER].ssid);
-    assert_true(world.opened[END_SENDER].idle_s > 0.9);
+    assert_true(world.opened[END_SENDER].of_case.idle_s > 0.9);
     text_copy(first, sizeof first, world.opened[END_ECHO].session);
     memcpy(key, world.keys[END_ECHO], sizeof key);
     ssid = (uint16_t)world.opened[END_ECHO].ssid;
@@ -54,8 +54,8 @@ static void two_cases_with_warm_up(void **state)
     measure_joined(world.measure, 0, world.now);
     assert_int_equal(MEASURE_OPEN_ECHO, measure_state(world.measure));
     assert_int_equal(1, world.opened[END_ECHO].index);
-    assert_int_equal(2, world.opened[END_ECHO].params.window);
-    assert_true(world.opened[END_ECHO].idle_s < 0.1);
+    assert_int_equal(2, world.opened[END_ECHO].of_case.params.window);
+    assert_true(world.opened[END_ECHO].of_case.idle_s < 0.1);
     assert_string_not_equal(first, world.opened[END_ECHO].session);
     assert_memory_not_equal(key, world.keys[END_ECHO], SESSION_KEY_SIZE);
     assert_true(world.opened[END_ECHO].ssid >= ssid + 4);

@@ -114,8 +114,8 @@ static void says_what_the_struct_does(void **state)
     memcpy(message.open.target, "[fe80::1%eth0]:7900", 20);
     message.open.role = END_ECHO;
     message.open.ssid = 1234;
-    message.open.idle_s = 1.5;
-    message.open.params = (struct case_params){ .payload = 1472,
+    message.open.of_case.idle_s = 1.5;
+    message.open.of_case.params = (struct case_params){ .payload = 1472,
                                                 .window = 2,
                                                 .repeat = 1,
                                                 .common = { .clients = 16,
@@ -132,9 +132,9 @@ static void says_what_the_struct_does(void **state)
     assert_string_equal(back.open.session, "s-1");
     assert_string_equal(back.open.run, "");
     assert_string_equal(back.open.target, "[fe80::1%eth0]:7900");
-    assert_true(back.open.role == END_ECHO && back.open.ssid == 1234 && back.open.idle_s == 1.5);
-    assert_true(back.open.params.payload == 1472 && back.open.params.common.clients == 16);
-    assert_true(back.open.params.common.seconds == 2.5);
+    assert_true(back.open.role == END_ECHO && back.open.ssid == 1234 && back.open.of_case.idle_s == 1.5);
+    assert_true(back.open.of_case.params.payload == 1472 && back.open.of_case.params.common.clients == 16);
+    assert_true(back.open.of_case.params.common.seconds == 2.5);
     assert_int_equal(back.open.key.length, sizeof key);
     assert_memory_equal(back.open.key.data, key, sizeof key);
     message_done(&back);
