@@ -9,7 +9,6 @@ and one that only TCP takes, so that a fleet's control channel is not what a tes
 
 import json
 import os
-import subprocess
 import sys
 
 import network
@@ -116,12 +115,9 @@ class Path:
 
     def forge(self, mode):
         """Starts forge_icmp.py beside host A; the process. A's cache believes some of it: flush."""
-        forger = self.popen("r", sys.executable, os.path.join(HERE, "forge_icmp.py"), "ra", mode,
-                            stdout=subprocess.PIPE, text=True)
-        line = forger.stdout.readline().strip()
-        forger.stdout.close()
-        if line != "ready":
-            raise RuntimeError("the forger did not start")
+        forger = network.spawn(self.inside("r", sys.executable, os.path.join(HERE, "forge_icmp.py"),
+                                           "ra", mode))
+        self.processes.append(forger)
         return forger
 
     def flush(self):
@@ -272,12 +268,10 @@ class TwoRouters(Path, network.Network):
 
     # --- time ------------------------------------------------------------------------------------
 
-    def delay(self, milliseconds):
-        """Of a round trip, half of it on each way between the routers; 0: none."""
-        for router in self.routers:
-            if milliseconds == 0:
-                self.run(router, "tc", "qdisc", "delete", "dev", "near", "root", check=False)
-            else:
-                self.run(router, "tc", "qdisc", "replace", "dev", "near", "root", "netem", "delay",
-                         f"{milliseconds * 500:.0f}us", "limit", "100000")
-
+    def delay(self, microseconds):
+        """From now on the link "near" takes that long for each packet, on both ways (delay.py)."""
+        self.ip("r", "link", "delete", "near")
+        link = network.spawn([sys.executable, os.path.join(HERE, "delay.py"), self.name("r"),
+                              self.name("s"), "near", str(microseconds)])
+        self.processes.append(link)
+        self.narrow("near", self.middle.pop("near"))

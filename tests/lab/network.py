@@ -288,6 +288,17 @@ class Alone:
         return process
 
 
+def spawn(words):
+    """Starts a program that says "ready" first."""
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    line = process.stdout.readline().strip()
+    process.stdout.close()
+    if line != "ready":
+        end(process)
+        raise RuntimeError(f"{' '.join(words)} did not start")
+    return process
+
+
 def end(process, patience=10):
     """Ends a process that was started here."""
     if process.poll() is not None:
