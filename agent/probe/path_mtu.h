@@ -76,7 +76,9 @@ struct path_mtu_plan {
     bool fragments;         /* then: do datagrams above the path MTU arrive without DF? */
     bool trace;             /* then: after which hop do larger ones vanish, if nobody says so? */
     int64_t sizes;          /* then: loss by size on the first flow, from the floor to what was
-                               found, with so many datagrams (size_loss.h); 0: none */
+                               found, with so many datagrams (size_loss.h); 0: none. It ends
+                               when nobody answers for 3 s, and at the latest after twice the time
+                               that the pace takes and a minute */
 
     /* Watching: go on for so long when the answers are known (search.h); 0: do not. Nothing but
      * searching is done then. */
@@ -144,7 +146,9 @@ struct path_mtu_flow {
     int64_t odd_answers; /* authentic ones to nothing that was sent, or of another size */
     struct path_mtu_fragments fragments;
     struct path_mtu_trace trace;
-    struct mtu_size_effect size_effect; /* not present: loss by size was not asked of this flow */
+    /* Not present: loss by size was not asked of this flow, or not begun. `sent` 0: there was
+     * nothing to compare, as no path MTU was found or it is the floor. */
+    struct mtu_size_effect size_effect;
     struct list loss_by_size; /* of struct mtu_size, the caller's to free (path_mtu_flows_done) */
 };
 
