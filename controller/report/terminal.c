@@ -205,6 +205,7 @@ void terminal_loopback(const struct run *run, struct terminal_style style, struc
     terminal_story(&page);
     page_errors(&page);
     terminal_account(&page);
+    terminal_fragments(&page);
     terminal_bursts(&page);
     terminal_sockets(&page);
     terminal_kernel(&page);

@@ -68,12 +68,16 @@ void page_engine_line(struct page *page, struct cell_at at, size_t *last_engine)
 void terminal_grid(struct page *page);
 void terminal_story(struct page *page);
 void terminal_account(struct page *page);
+void terminal_fragments(struct page *page);
 void terminal_bursts(struct page *page);
 void terminal_sockets(struct page *page);
 void terminal_kernel(struct page *page);
 void terminal_rates(struct page *page);
 void terminal_one_way(struct page *page);
 void terminal_advice(struct page *page);
+
+/* The gist of terminal_fragments in a sentence for each host; nothing when all payloads fit. */
+void tell_fragments(const struct page *page, struct buf *text);
 
 /* Those of buffer experiments: a table for each that has a case, else nothing. */
 void terminal_ladder(struct page *page);
