@@ -29,6 +29,10 @@ void page_heading(struct page *page, const char *text);
 /* A paragraph, wrapped. */
 void page_paragraph(struct page *page, const char *text);
 
+/* Words from outside as page_outside has them, wrapped: what follows the first line begins at
+ * `column`, where the first one is already. Ends the line. */
+void page_words(struct page *page, int column, const char *text);
+
 /* Text from outside: control bytes and reading-direction marks become '?', and so does what is not
  * ASCII unless the style has UTF-8. */
 void page_outside(struct page *page, const char *text);
@@ -78,6 +82,11 @@ void terminal_advice(struct page *page);
 
 /* The gist of terminal_fragments in a sentence for each host; nothing when all payloads fit. */
 void tell_fragments(const struct page *page, struct buf *text);
+
+/* Those of path MTU runs, likewise. */
+void terminal_sizes(struct page *page);
+void terminal_changes(struct page *page);
+void terminal_effort(struct page *page);
 
 /* Those of buffer experiments: a table for each that has a case, else nothing. */
 void terminal_ladder(struct page *page);
