@@ -16,7 +16,7 @@ struct request {
 
 static enum exit_code show(const struct request *request, const char *command)
 {
-    char path[ARCHIVE_PATH_SIZE] = "";
+    const struct keep how = { command, request->output, request->json, terminal_run };
     struct remote *remote = NULL;
     struct fault fault = { "" };
     struct run run;
@@ -32,8 +32,7 @@ static enum exit_code show(const struct request *request, const char *command)
         fprintf(stderr, "sonde %s: %s\n", command, fault.text);
         return EXIT_FAILED;
     }
-    code = keep_run(command, request->output, &run, path);
-    keep_print(&run, request->json, path, terminal_run);
+    code = keep_run(&how, &run);
     run_done(&run);
     return code;
 }
