@@ -13,6 +13,7 @@
 /* One run of the command. */
 struct view {
     const struct mtu_request *request;
+    int64_t sessions; /* that the controller has made of the plan */
     bool begun;
     int64_t index; /* of the session that runs */
     enum phase_kind phase;
@@ -23,11 +24,12 @@ struct view {
 static void describe(const struct follow *follow, const struct message_accepted *accepted,
                      char *out_text, size_t size)
 {
-    const struct mtu_request *request = ((const struct view *)follow->context)->request;
+    struct view *view = follow->context;
+    const struct mtu_request *request = view->request;
     const struct mtu_common *common = &request->plan.common;
     char flows[48] = "";
 
-    (void)accepted;
+    view->sessions = accepted->cases;
     if (common->flows > 1)
         snprintf(flows, sizeof flows, ", %lld flows each", (long long)common->flows);
     snprintf(out_text, size, "path MTU%s between %s and %s, %s%s",
@@ -37,14 +39,16 @@ static void describe(const struct follow *follow, const struct message_accepted 
              flows);
 }
 
-/* Of a session's index; FAMILY_COUNT when only the controller knows. */
+/* Of a session's index: as they were asked for, or all of them in order; FAMILY_COUNT when only the
+ * controller knows which one it is. */
 static int family_of(const struct view *view, int64_t index)
 {
     const struct mtu_plan *plan = &view->request->plan;
 
     if (index >= 0 && (size_t)index < plan->families.count)
         return ((const int *)plan->families.items)[index];
-    return FAMILY_COUNT;
+    return view->sessions == FAMILY_COUNT && index >= 0 && index < FAMILY_COUNT ? (int)index
+                                                                                : FAMILY_COUNT;
 }
 
 static void begin_phase(struct follow *follow, const struct message_run_progress *message)
@@ -96,23 +100,49 @@ static bool has_begun(const struct run *run)
     return false;
 }
 
-/* Says which part has no answer, and why. */
-static enum exit_code complain(const struct follow *follow, const struct mtu_case *what)
+/* Says which part is not as it was asked for, and why: EXIT_FAILED. */
+static enum exit_code complain(const struct follow *follow, const char *part, const char *why)
 {
-    char part[MTU_PART_SIZE], line[MTU_LINE_SIZE];
+    char line[MTU_LINE_SIZE];
+
+    snprintf(line, sizeof line, "%s: %.*s", part, REASON_SIZE, why);
+    utf8_mask(line);
+    return follow_complain(follow->command, line);
+}
+
+static enum exit_code complain_case(const struct follow *follow, const struct mtu_case *what)
+{
+    char part[MTU_PART_SIZE], flow[MTU_PART_SIZE + 32];
+    enum exit_code code;
     struct buf why;
 
     buf_init(&why, MTU_LINE_SIZE);
-    mtu_words_part(what->family, what->direction, part);
+    mtu_words_part((int)what->family, what->direction, part);
+    snprintf(flow, sizeof flow, "%s, flow %lld, is undecided", part, (long long)what->flow.flow);
     if (what->error[0] != '\0')
         buf_text(&why, what->error);
     else
         mtu_evidence_words(what, &why);
-    snprintf(line, sizeof line, "%s, flow %lld: undecided: %.*s", part, (long long)what->flow.flow,
-             REASON_SIZE, buf_peek(&why));
+    code = complain(follow, flow, buf_peek(&why));
     buf_done(&why);
-    utf8_mask(line);
-    return follow_complain(follow->command, line);
+    return code;
+}
+
+/* Whatever was asked for has its answer; else the first that has none is told. */
+static enum exit_code all_answered(const struct follow *follow, const struct run *run)
+{
+    const struct mtu_session *sessions = run->mtu_sessions.items;
+    const struct mtu_case *cases = run->mtu_cases.items;
+
+    for (size_t i = 0; i < run->mtu_sessions.count; i++) {
+        if (sessions[i].error[0] != '\0')
+            return complain(follow, mtu_words_family(sessions[i].family), sessions[i].error);
+    }
+    for (size_t i = 0; i < run->mtu_cases.count; i++) {
+        if (cases[i].verdict == MTU_NO_VERDICT)
+            return complain_case(follow, &cases[i]);
+    }
+    return EXIT_MEASURED;
 }
 
 /* To end a watch by hand is its regular end, once there is something to tell. */
@@ -135,15 +165,14 @@ static bool is_cut(const struct follow *follow, const struct run *run)
 static enum exit_code outcome(const struct follow *follow, const struct run *run)
 {
     const struct mtu_case *cases = run->mtu_cases.items;
-    enum exit_code code = EXIT_MEASURED;
+    enum exit_code code;
 
     if (is_cut(follow, run))
         return follow_complain(follow->command, "interrupted; not every path has its answer");
-    for (size_t i = 0; i < run->mtu_cases.count; i++) {
-        if (cases[i].verdict == MTU_NO_VERDICT && !run->interrupted)
-            return complain(follow, &cases[i]);
-        if (cases[i].verdict != MTU_CLEAN && cases[i].verdict != MTU_SIGNALLED &&
-            follow->flags->check)
+    code = run->interrupted ? EXIT_MEASURED : all_answered(follow, run);
+    for (size_t i = 0; i < run->mtu_cases.count && code == EXIT_MEASURED; i++) {
+        if (follow->flags->check && cases[i].verdict != MTU_CLEAN &&
+            cases[i].verdict != MTU_SIGNALLED)
             code = EXIT_CHECK;
     }
     return code;

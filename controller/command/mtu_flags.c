@@ -158,35 +158,31 @@ enum options_result sizes_request_parse(struct mtu_request *request, int argc, c
     return result;
 }
 
-static void add_family(struct mtu_plan *plan, enum family family)
-{
-    *(int *)list_append_sized(&plan->families, sizeof(int)) = (int)family;
-}
-
-/* An address is of one family, which then is the plan's; neither: the controller knows. */
+/* An address is of one family, which then is the plan's; without either, the controller knows. */
 static enum exit_code choose_families(const char *command, struct mtu_request *request)
 {
-    const char *asked = request->family, *address = request->pair.address;
-    enum family of_address = strchr(address, ':') != NULL ? FAMILY_IPV6 : FAMILY_IPV4;
-    struct mtu_plan *plan = &request->plan;
+    const char *address = request->pair.address, *asked = request->family;
+    const char *its = family_names[strchr(address, ':') != NULL ? FAMILY_IPV6 : FAMILY_IPV4];
     char shown[WORD_SIZE];
 
-    if (asked == NULL && address[0] != '\0')
-        asked = family_names[of_address];
-    for (int i = 0; i < FAMILY_COUNT && asked != NULL; i++) {
+    if (asked == NULL && address[0] == '\0')
+        return EXIT_MEASURED;
+    if (asked == NULL)
+        asked = its;
+    for (int i = 0; i < FAMILY_COUNT; i++) {
         if (strcmp(asked, family_names[i]) == 0 || strcmp(asked, "both") == 0)
-            add_family(plan, (enum family)i);
+            *(int *)list_append_sized(&request->plan.families, sizeof(int)) = i;
     }
-    if (asked != NULL && plan->families.count == 0) {
+    if (request->plan.families.count == 0) {
         text_copy(shown, sizeof shown, asked);
         utf8_mask(shown);
         fprintf(stderr, "sonde %s: --family: \"%s\" is not allowed: one of ipv4, ipv6, both\n",
                 command, shown);
         return EXIT_USAGE;
     }
-    if (address[0] != '\0' && strcmp(asked, family_names[of_address]) != 0) {
+    if (address[0] != '\0' && strcmp(asked, its) != 0) {
         fprintf(stderr, "sonde %s: --family: %s is not allowed with an --address of %s\n", command,
-                asked, family_names[of_address]);
+                asked, its);
         return EXIT_USAGE;
     }
     return EXIT_MEASURED;

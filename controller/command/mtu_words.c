@@ -18,13 +18,19 @@ static void size_text(int64_t size, char out_text[SIZE_TEXT])
         snprintf(out_text, SIZE_TEXT, "%" PRId64, size);
 }
 
+/* Names that are joined for programs, as people write them. */
+static void split_words(char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (*text == '_')
+            *text = ' ';
+    }
+}
+
 void mtu_words_verdict(enum mtu_verdict verdict, char out_text[MTU_PART_SIZE])
 {
     text_copy(out_text, MTU_PART_SIZE, mtu_verdict_names[verdict]);
-    for (char *at = out_text; *at != '\0'; at++) {
-        if (*at == '_')
-            *at = ' ';
-    }
+    split_words(out_text);
 }
 
 bool mtu_words_has_moved(const struct mtu_row *row)
@@ -69,6 +75,7 @@ void mtu_words_progress(const struct message_run_progress *progress, const struc
 
     text_copy(state, sizeof state, progress->state);
     utf8_mask(state);
+    split_words(state);
     if (progress->sent == 0) {
         snprintf(out_text, MTU_NOTE_SIZE, "%s", state);
         return;
@@ -92,7 +99,7 @@ void mtu_words_moved(const struct message_run_moved *moved, int64_t flows,
     char part[MTU_PART_SIZE], from[SIZE_TEXT], to[SIZE_TEXT], flow[SIZE_TEXT + 8] = "";
     char was[SIZE_TEXT + 8] = "";
 
-    mtu_words_part(moved->family, moved->direction, part);
+    mtu_words_part((int)moved->family, moved->direction, part);
     size_text(event->from, from);
     size_text(event->to, to);
     if (flows > 1)
@@ -108,7 +115,7 @@ void mtu_words_done(const struct mtu_row *row, char out_text[MTU_LINE_SIZE])
     char part[MTU_PART_SIZE], verdict[MTU_PART_SIZE], payload[SIZE_TEXT + 16] = "";
     char was[SIZE_TEXT + 8] = "", from[SIZE_TEXT];
 
-    mtu_words_part(row->family, row->direction, part);
+    mtu_words_part((int)row->family, row->direction, part);
     mtu_words_verdict(row->verdict, verdict);
     if (mtu_words_has_moved(row)) {
         size_text(row->previous, from);
@@ -116,7 +123,10 @@ void mtu_words_done(const struct mtu_row *row, char out_text[MTU_LINE_SIZE])
     }
     if (row->udp_payload != NONE_INT)
         snprintf(payload, sizeof payload, " (UDP payload %" PRId64 ")", row->udp_payload);
-    if (row->error[0] != '\0')
+    if (row->error[0] != '\0' && row->path_mtu != NONE_INT)
+        snprintf(out_text, MTU_LINE_SIZE, "%s: %s so far, error: %s", part, row->groups,
+                 row->error);
+    else if (row->error[0] != '\0')
         snprintf(out_text, MTU_LINE_SIZE, "%s: error: %s", part, row->error);
     else
         snprintf(out_text, MTU_LINE_SIZE, "%s: %s%s, %s%s%s%s", part, row->groups, payload, verdict,

@@ -371,14 +371,19 @@ static enum status fetch_text(struct remote *remote, const char *run, struct buf
 enum status remote_fetch_run(struct remote *remote, const char *run, struct run *out_run,
                              struct fault *fault)
 {
+    struct fault why = { "" };
     struct run fetched;
     struct buf text;
     enum status status;
 
     buf_init(&text, LIMIT_JSON_BYTES);
     status = fetch_text(remote, run, &text, fault);
-    if (status == STATUS_OK)
-        status = archive_parse(&text, &fetched, fault);
+    if (status == STATUS_OK) {
+        status = archive_parse(&text, &fetched, &why);
+        if (status != STATUS_OK)
+            (void)fault_set(fault, status, "the controller's archive of the run is bad: %s",
+                            why.text);
+    }
     buf_done(&text);
     if (status != STATUS_OK)
         return status;

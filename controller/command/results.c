@@ -56,28 +56,35 @@ struct request {
     bool wanted[WORK_KIND_COUNT];
 };
 
-/* The place of `word` among the names; a fault when it is none of them. */
-static enum status choose(const char *flag, const char *word, const char *const *names,
-                          size_t count, int *out_place, struct fault *fault)
+/* A flag that takes one of some names. */
+struct choice {
+    const char *flag;
+    const char *const *names;
+    size_t count;
+};
+
+static enum status choose(const struct choice *choice, const char *word, int *out_place,
+                          struct fault *fault)
 {
     char allowed[64] = "";
 
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < choice->count; i++) {
         size_t at = strlen(allowed);
 
-        if (strcmp(word, names[i]) == 0) {
+        if (strcmp(word, choice->names[i]) == 0) {
             *out_place = (int)i;
             return STATUS_OK;
         }
-        snprintf(allowed + at, sizeof allowed - at, "%s%s", i > 0 ? ", " : "", names[i]);
+        snprintf(allowed + at, sizeof allowed - at, "%s%s", i > 0 ? ", " : "", choice->names[i]);
     }
-    return fault_set(fault, STATUS_RANGE, "--%s: \"%.40s\" is not allowed: one of %s", flag, word,
-                     allowed);
+    return fault_set(fault, STATUS_RANGE, "--%s: \"%.40s\" is not allowed: one of %s", choice->flag,
+                     word, allowed);
 }
 
 static enum status make_question(const struct request *request, struct message_list_results *out,
                                  struct fault *fault)
 {
+    static const struct choice statuses = { "status", case_status_names, CASE_STATUS_COUNT };
     const struct query *query = &request->query;
     enum status status = STATUS_OK;
     int place = 0;
@@ -90,7 +97,7 @@ static enum status make_question(const struct request *request, struct message_l
     text_copy(out->until, sizeof out->until, query->until);
     if (request->status == NULL)
         return STATUS_OK;
-    status = choose("status", request->status, case_status_names, CASE_STATUS_COUNT, &place, fault);
+    status = choose(&statuses, request->status, &place, fault);
     if (status == STATUS_OK)
         out->status = place;
     return status;
@@ -99,11 +106,12 @@ static enum status make_question(const struct request *request, struct message_l
 /* Which kinds are asked for: without a word all of them, but a CSV has rows of one. */
 static enum status choose_kinds(struct request *request, struct fault *fault)
 {
+    static const struct choice kinds = { "kind", work_kind_names, WORK_KIND_COUNT };
     enum status status = STATUS_OK;
     int place = WORK_CASES;
 
     if (request->kind != NULL)
-        status = choose("kind", request->kind, work_kind_names, WORK_KIND_COUNT, &place, fault);
+        status = choose(&kinds, request->kind, &place, fault);
     for (int i = 0; i < WORK_KIND_COUNT; i++)
         request->wanted[i] = i == place || (request->kind == NULL && !request->csv);
     return status;
@@ -244,13 +252,12 @@ static enum exit_code list(struct request *request)
     return code;
 }
 
-enum exit_code command_results(int argc, char **argv)
+static enum options_result parse(struct request *request, int argc, char **argv)
 {
-    struct request request = { .query = { .limit = DEFAULT_ROWS } };
     const struct option table[] = {
         { .name = "kind",
           .argument = "NAME",
-          .value = &request.kind,
+          .value = &request->kind,
           .help = "pair or mtu: only cases of sonde run, or only path MTUs (default: both, pair "
                   "with --csv)" },
         { .name = "run", .argument = "ID", .field = "run" },
@@ -258,14 +265,14 @@ enum exit_code command_results(int argc, char **argv)
         { .name = "to", .argument = "AGENT", .field = "to" },
         { .name = "status",
           .argument = "NAME",
-          .value = &request.status,
+          .value = &request->status,
           .help = "only pass, fail or error" },
         { .name = "since", .argument = "TIME", .field = "since" },
         { .name = "until", .argument = "TIME", .field = "until" },
         { .name = "limit", .argument = "N", .field = "limit" },
-        { .name = "json", .flag = &request.json, .help = "print JSON and nothing else" },
-        { .name = "csv", .flag = &request.csv, .help = "print CSV (RFC 4180) and nothing else" },
-        REMOTE_OPTIONS(&request.remote),
+        { .name = "json", .flag = &request->json, .help = "print JSON and nothing else" },
+        { .name = "csv", .flag = &request->csv, .help = "print CSV (RFC 4180) and nothing else" },
+        REMOTE_OPTIONS(&request->remote),
     };
     struct options options = {
         .command = "sonde results",
@@ -276,13 +283,20 @@ enum exit_code command_results(int argc, char **argv)
         .table = table,
         .count = sizeof table / sizeof table[0],
         .record = &query_record,
-        .object = &request.query,
+        .object = &request->query,
         .examples = "  sonde results --from a --to b --status fail\n"
                     "  sonde results --kind mtu --from a --limit 10\n"
                     "  sonde results --since 2026-11-30T00:00:00Z --csv > november.csv\n",
     };
 
-    switch (options_parse(&options, argc, argv)) {
+    return options_parse(&options, argc, argv);
+}
+
+enum exit_code command_results(int argc, char **argv)
+{
+    struct request request = { .query = { .limit = DEFAULT_ROWS } };
+
+    switch (parse(&request, argc, argv)) {
     case OPTIONS_DONE:
         return EXIT_MEASURED;
     case OPTIONS_BAD:

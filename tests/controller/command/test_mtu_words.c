@@ -65,8 +65,8 @@ static void before_the_first_datagram_there_is_the_state(void **state)
     struct message_run_progress progress = progress_of(NONE_INT, NONE_INT, 0);
 
     (void)state;
-    text_copy(progress.state, sizeof progress.state, "open\x1b[31m");
-    assert_progress(&progress, &one, "open?[31m");
+    text_copy(progress.state, sizeof progress.state, "open_echo\x1b[31m");
+    assert_progress(&progress, &one, "open echo?[31m");
 }
 
 static void watching_begins_when_every_flow_has_its_answer(void **state)
@@ -187,6 +187,10 @@ static void an_error_is_the_reason_alone_and_masked(void **state)
     text_copy(row.error, sizeof row.error, "agent b is away\r\nx");
     mtu_words_done(&row, line);
     assert_string_equal(line, "IPv4 reverse: error: agent b is away??x");
+    row.path_mtu = 1400;
+    text_copy(row.groups, sizeof row.groups, "1400");
+    mtu_words_done(&row, line);
+    assert_string_equal(line, "IPv4 reverse: 1400 so far, error: agent b is away??x");
     row = row_of(MTU_LOSSY, 1500, NONE_INT);
     memset(row.groups, 'g', sizeof row.groups - 1);
     memset(row.words, 'w', sizeof row.words - 1);
