@@ -85,6 +85,10 @@ void mtu_words_progress(const struct message_run_progress *progress, const struc
                  progress->elapsed_s, progress->sent);
         return;
     }
+    if (asked->sizes > 0 && all_done) {
+        snprintf(out_text, MTU_NOTE_SIZE, "loss by size, %" PRId64 " datagrams", progress->sent);
+        return;
+    }
     put_range(progress, range, sizeof range);
     if (asked->flows > 1 && progress->flows_done != NONE_INT)
         snprintf(flows, sizeof flows, "%" PRId64 " of %" PRId64 " flows done, ",

@@ -13,8 +13,9 @@ const char *mtu_words_family(enum family family);
 /* "IPv4 forward". An enum family, or FAMILY_COUNT where it is not known: "forward". */
 void mtu_words_part(int family, enum mtu_direction direction, char out_text[MTU_PART_SIZE]);
 
-/* How far a phase is: "between 1400 and 1500, 3 of 16 flows done, 120 datagrams"; once it watches,
- * "watching for 12.3 s, 1500, 240 datagrams"; before its first datagram, its state. */
+/* How far a phase is: "between 1400 and 1500, 3 of 16 flows done, 120 datagrams"; behind
+ * the search "watching for 12.3 s, 240 datagrams" or "loss by size, 2000 datagrams"; before its
+ * first datagram its state. */
 void mtu_words_progress(const struct message_run_progress *progress, const struct mtu_common *asked,
                         char out_text[MTU_NOTE_SIZE]);
 

@@ -122,7 +122,7 @@ static void print_mtu(const struct mtu_row *row)
 void results_table_mtu(const struct list *rows, bool more)
 {
     printf("%-13s  %-20s  %-24s  %-4s  %-7s  %11s  %7s  %-11s  %s\n", "RUN", "STARTED", "FROM > TO",
-           "", "WAY", "PATH MTU", "PAYLOAD", "VERDICT", "WHY");
+           "IP", "WAY", "PATH MTU", "PAYLOAD", "VERDICT", "WHY");
     for (size_t i = 0; i < rows->count; i++)
         print_mtu((const struct mtu_row *)rows->items + i);
     if (more)

@@ -69,7 +69,7 @@ static void before_the_first_datagram_there_is_the_state(void **state)
     assert_progress(&progress, &one, "open echo?[31m");
 }
 
-static void watching_begins_when_every_flow_has_its_answer(void **state)
+static void what_follows_begins_when_every_flow_has_its_answer(void **state)
 {
     struct mtu_common two = { .flows = 2, .watch_s = 60 };
     struct message_run_progress progress = progress_of(1400, 1401, 240);
@@ -80,6 +80,9 @@ static void watching_begins_when_every_flow_has_its_answer(void **state)
     progress.flows_done = 2;
     assert_progress(&progress, &two, "watching for 12.3 s, 240 datagrams");
     two.watch_s = 0;
+    two.sizes = 1000;
+    assert_progress(&progress, &two, "loss by size, 240 datagrams");
+    two.sizes = 0;
     assert_progress(&progress, &two, "between 1400 and 1401, 2 of 2 flows done, 240 datagrams");
 }
 
@@ -217,7 +220,7 @@ int main(void)
         cmocka_unit_test(a_phase_tells_how_far_the_search_is),
         cmocka_unit_test(several_flows_are_counted),
         cmocka_unit_test(before_the_first_datagram_there_is_the_state),
-        cmocka_unit_test(watching_begins_when_every_flow_has_its_answer),
+        cmocka_unit_test(what_follows_begins_when_every_flow_has_its_answer),
         cmocka_unit_test(the_largest_numbers_fit),
         cmocka_unit_test(a_change_says_when_where_and_from_what),
         cmocka_unit_test(a_direction_that_is_done_says_what_and_why),
