@@ -119,13 +119,13 @@ void temp_run(struct store *store, const char *run, int64_t started_s)
     snprintf(entry.to, sizeof entry.to, "b");
     snprintf(entry.operator_name, sizeof entry.operator_name, "olga");
     wall_format((struct wall){ started_s * NS_PER_S }, entry.started);
-    *(int64_t *)list_append(&entry.plan.payloads, payloads) = 1472;
-    *(int64_t *)list_append(&entry.plan.windows, payloads) = 16;
-    *(int *)list_append(&entry.plan.engines, record_field(&plan_record, "engines", NULL)) = 0;
-    entry.plan.repeats = 1;
-    entry.plan.common.clients = entry.plan.common.io_threads = 1;
-    entry.plan.common.seconds = 1;
-    entry.plan.common.rcvbuf = entry.plan.common.sndbuf = 1 << 20;
+    *(int64_t *)list_append(&entry.work.plan.payloads, payloads) = 1472;
+    *(int64_t *)list_append(&entry.work.plan.windows, payloads) = 16;
+    *(int *)list_append(&entry.work.plan.engines, record_field(&plan_record, "engines", NULL)) = 0;
+    entry.work.plan.repeats = 1;
+    entry.work.plan.common.clients = entry.work.plan.common.io_threads = 1;
+    entry.work.plan.common.seconds = 1;
+    entry.work.plan.common.rcvbuf = entry.work.plan.common.sndbuf = 1 << 20;
     *(char **)list_append(&entry.command, record_field(&run_entry_record, "command", NULL)) =
         strdup("sonde");
     if (store_run_begin(store, &entry, &fault) != STATUS_OK)
