@@ -51,7 +51,8 @@ static enum status port_start(void *context, const struct message_open *open, st
     message_init(&opened, MESSAGE_OPENED);
     text_copy(opened.session, sizeof opened.session, open->session);
     opened.port = open->role == END_ECHO ? 7900 : 0;
-    later(agent, open->session, &opened, (int64_t)(open->of_case.idle_s * (double)NS_PER_S) + NS_PER_MS);
+    later(agent, open->session, &opened,
+          (int64_t)(open->of_case.idle_s * (double)NS_PER_S) + NS_PER_MS);
     return STATUS_OK;
 }
 

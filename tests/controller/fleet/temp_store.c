@@ -150,6 +150,25 @@ void temp_case(struct case_row *out_row, const char *run, int64_t index, int64_t
     out_row->params.common.rcvbuf = out_row->params.common.sndbuf = 1 << 20;
 }
 
+void temp_mtu(struct mtu_row *out_row, const char *run, enum mtu_direction direction,
+              int64_t started_s)
+{
+    record_init(&mtu_row_record, out_row);
+    snprintf(out_row->run, sizeof out_row->run, "%s", run);
+    snprintf(out_row->from, sizeof out_row->from, "a");
+    snprintf(out_row->to, sizeof out_row->to, "b");
+    wall_format((struct wall){ started_s * NS_PER_S }, out_row->started);
+    out_row->index = (int64_t)direction;
+    out_row->family = FAMILY_IPV4;
+    out_row->direction = direction;
+    out_row->status = CASE_PASS;
+    out_row->verdict = MTU_CLEAN;
+    out_row->flows = 1;
+    out_row->path_mtu = out_row->largest = out_row->local_mtu = 1500;
+    out_row->udp_payload = 1472;
+    snprintf(out_row->groups, sizeof out_row->groups, "1500");
+}
+
 void temp_sql(const char *path, const char *sql)
 {
     sqlite3 *db;
