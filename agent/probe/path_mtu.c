@@ -1,6 +1,7 @@
 /* Owns the life of an end: its sockets, its session, this host. Must not know how one probes. */
 #include "agent/probe/path_mtu.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -171,6 +172,50 @@ void path_mtu_answered(const struct path_mtu *end, struct path_mtu_answered *out
 {
     *out_answered = end->answered;
 }
+
+void path_mtu_progress(const struct path_mtu *end, size_t flow, struct search_result *out_result)
+{
+    assert(flow < end->count);
+    if (end->flows[flow].search != NULL)
+        search_result(end->flows[flow].search, out_result);
+    else if (end->flows[flow].result != NULL)
+        *out_result = end->flows[flow].result->search;
+}
+
+static bool is_known(const struct lane *flow)
+{
+    return flow->search == NULL || search_state(flow->search) >= SEARCH_WATCHING;
+}
+
+void path_mtu_summarize(const struct path_mtu *end, struct path_mtu_summary *out_summary)
+{
+    struct path_mtu_summary summary = { .low = NONE_INT, .high = NONE_INT };
+
+    for (size_t i = 0; i < end->count; i++) {
+        const struct lane *flow = &end->flows[i];
+        struct search_result search = { .datagrams = 0 };
+
+        path_mtu_progress(end, i, &search);
+        summary.sent += search.datagrams - search.refused;
+        summary.received += flow->received;
+        if (search.path_mtu > 0 && (summary.low == NONE_INT || search.path_mtu < summary.low))
+            summary.low = search.path_mtu;
+        if (search.next_size > 0 && (summary.high == NONE_INT || search.next_size < summary.high))
+            summary.high = search.next_size;
+        summary.flows_done += is_known(flow);
+    }
+    *out_summary = summary;
+}
+
+void path_mtu_flows_done(struct path_mtu_flow *flows, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(flows[i].loss_by_size.items);
+        flows[i].loss_by_size = (struct list){ 0 };
+    }
+}
+
+/* --- answering -------------------------------------------------------------------------------- */
 
 enum status path_mtu_answer(struct path_mtu *end, const struct phase_watch *watch,
                             struct fault *fault)

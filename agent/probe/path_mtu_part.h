@@ -78,6 +78,7 @@ struct lane {
     struct mtu_opening opening;
     struct search *search;
     struct mono began;
+    int64_t received;             /* answers that count, of the search and of loss by size */
     struct path_mtu_flow *result; /* while it is probed */
     int64_t wait_ns;              /* for an answer, after the search */
     struct lane_fragments fragments;

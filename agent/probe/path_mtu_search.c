@@ -3,7 +3,6 @@
  */
 #include "agent/probe/path_mtu_part.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "agent/host/addresses.h"
@@ -103,7 +102,7 @@ static bool over_search(const struct lane *flow)
 
 static void answered_search(struct lane *flow, uint32_t number, struct mono now)
 {
-    (void)search_acked(flow->search, number, now);
+    flow->received += search_acked(flow->search, number, now);
 }
 
 static void refused_search(struct lane *flow, uint32_t number, int64_t limit)
@@ -242,6 +241,7 @@ static enum status begin_search(struct path_mtu *end, struct lane *flow, struct 
         return status;
     digest_random(&config.seed, sizeof config.seed);
     flow->began = mono_now();
+    flow->received = 0;
     memset(&flow->ring, 0, sizeof flow->ring);
     search_free(flow->search);
     flow->search = search_new(&config, flow->began);
@@ -421,13 +421,4 @@ enum status path_mtu_probe(struct path_mtu *end, const struct path_mtu_plan *pla
         status = trace(end, watch, fault);
     finish(end);
     return status;
-}
-
-void path_mtu_progress(const struct path_mtu *end, size_t flow, struct search_result *out_result)
-{
-    assert(flow < end->count);
-    if (end->flows[flow].search != NULL)
-        search_result(end->flows[flow].search, out_result);
-    else if (end->flows[flow].result != NULL)
-        *out_result = end->flows[flow].result->search;
 }
