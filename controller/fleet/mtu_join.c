@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "proto/base/text.h"
+#include "proto/wire/mtu_check.h"
 #include "proto/wire/mtu_verdict.h"
 
 enum { WORDS_MAX = 65536 }; /* of 256 flows, each a group of its own */
@@ -99,28 +100,17 @@ static void copy_list(const struct list *from, size_t element_size, struct list 
                (const char *)from->items + i * element_size, element_size);
 }
 
-static enum status check_flow(const struct mtu_flow *flow, struct fault *fault)
+/* Sums of a session's flows must fit a row, beyond what the numbers of one say together. */
+static enum status check_flow(const struct mtu_params *params, const struct mtu_flow *flow,
+                              struct fault *fault)
 {
-    bool answered = flow->path_mtu != NONE_INT;
-
     if (flow->probes > COUNT_REASON)
-        return fault_set(fault, STATUS_CORRUPT, "flow %lld has counts beyond all reason",
-                         (long long)flow->flow);
-    if (flow->outcome == MTU_FOUND && !answered)
-        return fault_set(fault, STATUS_CORRUPT, "flow %lld was found and has no path MTU",
-                         (long long)flow->flow);
-    if ((flow->outcome == MTU_UNREACHABLE || flow->outcome == MTU_BELOW_FLOOR) && answered)
-        return fault_set(fault, STATUS_CORRUPT, "flow %lld is %s and has a path MTU",
-                         (long long)flow->flow, mtu_outcome_names[flow->outcome]);
-    if (answered && flow->next_size != NONE_INT && flow->next_size <= flow->path_mtu)
-        return fault_set(
-            fault, STATUS_CORRUPT, "flow %lld has a path MTU of %lld, and %lld does not pass",
-            (long long)flow->flow, (long long)flow->path_mtu, (long long)flow->next_size);
-    return STATUS_OK;
+        return fault_set(fault, STATUS_CORRUPT, "/probes: beyond all reason");
+    return mtu_flow_check(params, flow, fault);
 }
 
 /* The report's answer of each flow, NULL without one; the fault says what of it is no answer. */
-static void sort_flows(const struct mtu_report *report, int64_t flows,
+static void sort_flows(const struct mtu_report *report, const struct mtu_params *params,
                        const struct mtu_flow *out_flows[MTU_FLOWS_MAX], struct fault *fault)
 {
     const struct mtu_flow *items = report->flows.items;
@@ -129,14 +119,12 @@ static void sort_flows(const struct mtu_report *report, int64_t flows,
     for (size_t i = 0; i < report->flows.count; i++) {
         const struct mtu_flow *flow = &items[i];
 
-        if (flow->flow >= flows)
-            (void)fault_set(fault, STATUS_CORRUPT, "its report has flow %lld of %lld",
-                            (long long)flow->flow, (long long)flows);
+        if (check_flow(params, flow, &why) != STATUS_OK)
+            (void)fault_set(fault, STATUS_CORRUPT, "its report does not add up: flow %lld%s",
+                            (long long)flow->flow, why.text);
         else if (out_flows[flow->flow] != NULL)
             (void)fault_set(fault, STATUS_CORRUPT, "its report has flow %lld twice",
                             (long long)flow->flow);
-        else if (check_flow(flow, &why) != STATUS_OK)
-            (void)fault_set(fault, STATUS_CORRUPT, "its report contradicts itself: %s", why.text);
         else
             out_flows[flow->flow] = flow;
     }
@@ -172,7 +160,7 @@ static void add_direction(const struct joining *joining, enum mtu_direction dire
 
     assert(count <= MTU_FLOWS_MAX);
     if (report != NULL)
-        sort_flows(report, count, flows, &why);
+        sort_flows(report, joining->params, flows, &why);
     for (int64_t i = 0; i < count; i++) {
         add_case(joining, direction, i, flows[i]);
         if (flows[i] == NULL && report != NULL && why.text[0] == '\0')
@@ -186,6 +174,28 @@ static void add_direction(const struct joining *joining, enum mtu_direction dire
 
 /* --- the session ----------------------------------------------------------------------------- */
 
+/* What came to the end that answers, where that adds up. */
+static void take_answered(const struct joining *joining, enum mtu_direction direction,
+                          const struct mtu_report *report, struct mtu_answered *out_answered)
+{
+    const struct mtu_answered *answered = &report->answered;
+
+    if (mtu_has_phase(&joining->params->common, directions[direction].phase) &&
+        (answered->answered > 0) == (answered->largest != NONE_INT))
+        *out_answered = *answered;
+}
+
+/* Changes, likewise. */
+static void take_events(const struct joining *joining, enum mtu_direction direction,
+                        const struct mtu_report *report, struct list *out_events)
+{
+    struct fault unsaid;
+
+    if (mtu_has_phase(&joining->params->common, directions[direction].phase) &&
+        mtu_events_check(joining->params, &report->events, &unsaid) == STATUS_OK)
+        copy_list(&report->events, sizeof(struct mtu_event), out_events);
+}
+
 static void fill_session(const struct joining *joining)
 {
     const struct mtu_report *sender = joining->ends[END_SENDER], *echo = joining->ends[END_ECHO];
@@ -195,16 +205,16 @@ static void fill_session(const struct joining *joining)
         text_copy(session->local, sizeof session->local, sender->local);
         text_copy(session->peer, sizeof session->peer, sender->peer);
         session->agreement = sender->agreement;
-        session->answered_reverse = sender->answered;
-        copy_list(&sender->events, sizeof(struct mtu_event), &session->events_forward);
+        take_answered(joining, MTU_REVERSE, sender, &session->answered_reverse);
+        take_events(joining, MTU_FORWARD, sender, &session->events_forward);
     } else if (echo != NULL) {
         text_copy(session->local, sizeof session->local, echo->peer);
         text_copy(session->peer, sizeof session->peer, echo->local);
     }
     if (echo == NULL)
         return;
-    session->answered_forward = echo->answered;
-    copy_list(&echo->events, sizeof(struct mtu_event), &session->events_reverse);
+    take_answered(joining, MTU_FORWARD, echo, &session->answered_forward);
+    take_events(joining, MTU_REVERSE, echo, &session->events_reverse);
     if (session->agreement.present && echo->agreement.present)
         session->agreement.strangers = echo->agreement.strangers;
 }

@@ -7,9 +7,6 @@
 
 #include "proto/wire/record_table.h"
 
-/* The longest drain that a sender of a case may need. */
-#define DRAIN_S 30.0
-
 static const struct field work_fields[] = {
     CHOICE(struct work, kind, work_kind_names, WORK_KIND_COUNT, "what is measured"),
     { FIELD_AT(struct work, plan), .type = FIELD_INLINE, .record = &plan_record,
@@ -94,9 +91,9 @@ static size_t case_phases(const struct case_common *common,
 
     if (common->warmup_s > 0)
         out_phases[count++] =
-            (struct work_phase){ PHASE_WARMUP, END_SENDER, common->warmup_s + DRAIN_S };
+            (struct work_phase){ PHASE_WARMUP, END_SENDER, common->warmup_s + WORK_DRAIN_S };
     out_phases[count++] =
-        (struct work_phase){ PHASE_MEASURE, END_SENDER, common->seconds + DRAIN_S };
+        (struct work_phase){ PHASE_MEASURE, END_SENDER, common->seconds + WORK_DRAIN_S };
     return count;
 }
 

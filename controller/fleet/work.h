@@ -46,7 +46,10 @@ bool work_has_halves(const struct work *work);
 
 /* --- on its way through two hosts ------------------------------------------------------------ */
 
-enum { WORK_PHASES_MAX = 2 };
+enum {
+    WORK_PHASES_MAX = 2,
+    WORK_DRAIN_S = 30 /* the longest drain that a case's sender may need */
+};
 
 struct work_phase {
     enum phase_kind kind;

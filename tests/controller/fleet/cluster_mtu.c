@@ -60,8 +60,10 @@ static void limit(const struct cluster_agent *agent, const struct cluster_task *
         flows[i].next_size = flows[i].path_mtu + 1;
         if (flows[i].path_mtu < flows[i].local_mtu)
             flows[i].limit = MTU_LIMIT_PATH;
-        if (!task->probed)
-            flows[i].outcome = MTU_UNDECIDED;
+        if (task->probed)
+            continue;
+        flows[i].outcome = MTU_UNDECIDED;
+        flows[i].confirmed = false;
     }
     if (!task->probes) {
         free(flows); /* none of them holds anything */
