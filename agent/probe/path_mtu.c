@@ -196,7 +196,7 @@ void path_mtu_summarize(const struct path_mtu *end, struct path_mtu_summary *out
         struct search_result search = { .datagrams = 0 };
 
         path_mtu_progress(end, i, &search);
-        summary.sent += search.datagrams - search.refused;
+        summary.sent += search.datagrams - search.refused + mtu_sizes_sent(flow);
         summary.received += flow->received;
         if (search.path_mtu > 0 && (summary.low == NONE_INT || search.path_mtu < summary.low))
             summary.low = search.path_mtu;

@@ -152,7 +152,9 @@ struct path_mtu_flow {
     int64_t odd_answers; /* authentic ones to nothing that was sent, or of another size */
     struct path_mtu_fragments fragments;
     struct path_mtu_trace trace;
-    struct mtu_size_effect size_effect; /* not present: loss by size was not asked of this flow */
+    /* Not present: loss by size was not asked of this flow, or not begun. `sent` 0: there was
+     * nothing to compare, as no path MTU was found or it is the floor. */
+    struct mtu_size_effect size_effect;
     struct list loss_by_size; /* of struct mtu_size, the caller's to free (path_mtu_flows_done) */
 };
 

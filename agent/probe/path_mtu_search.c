@@ -1,5 +1,5 @@
-/* Owns the searches of all flows, and the course of probing: search, fragments, trace. Must not
- * know how a datagram is sent.
+/* Owns the searches of all flows, and the course of probing: search, fragments, trace, sizes. Must
+ * not know how a datagram is sent.
  */
 #include "agent/probe/path_mtu_part.h"
 
@@ -8,6 +8,7 @@
 #include "agent/host/addresses.h"
 #include "agent/host/path_socket.h"
 #include "agent/host/socket.h"
+#include "agent/probe/size_loss.h"
 
 static const struct mono never = { INT64_MAX };
 
@@ -65,6 +66,10 @@ enum status path_mtu_check(const struct path_mtu_plan *plan, enum family family,
     if (!(plan->watch_s >= 0 && plan->watch_s <= LIMIT_SECONDS))
         return fault_set(fault, STATUS_RANGE, "watching for %g s: 0 to %g s are allowed",
                          plan->watch_s, LIMIT_SECONDS);
+    if (plan->sizes < 0 || plan->sizes > SIZE_LOSS_BUDGET_MAX)
+        return fault_set(fault, STATUS_RANGE,
+                         "loss by size with %lld datagrams: 0 (not at all) to %d are allowed",
+                         (long long)plan->sizes, SIZE_LOSS_BUDGET_MAX);
     return search_check(&config, fault);
 }
 
@@ -344,7 +349,7 @@ static enum status search_all(struct path_mtu *end, const struct phase_watch *wa
     return status;
 }
 
-/* --- fragments and trace ---------------------------------------------------------------------- */
+/* --- fragments, trace, sizes ------------------------------------------------------------------ */
 
 /* The size of fragments that passes on every flow. */
 static int64_t least_path_mtu(const struct path_mtu *end)
@@ -404,6 +409,19 @@ static enum status trace(struct path_mtu *end, const struct phase_watch *watch, 
     return mtu_stage_run(end, &mtu_stage_trace, never, watch, fault);
 }
 
+/* On one flow: it is the path's loss that is asked for, and all flows share the pace. */
+static enum status measure_sizes(struct path_mtu *end, const struct phase_watch *watch,
+                                 struct fault *fault)
+{
+    struct lane *flow = &end->flows[0];
+    enum status status;
+
+    mtu_sizes_begin(flow, end->plan);
+    status = mtu_stage_run(end, &mtu_stage_sizes, mtu_sizes_until(flow, end->plan), watch, fault);
+    mtu_sizes_end(flow);
+    return status;
+}
+
 enum status path_mtu_probe(struct path_mtu *end, const struct path_mtu_plan *plan,
                            const struct phase_watch *watch, struct path_mtu_flow *out_flows,
                            struct fault *fault)
@@ -419,6 +437,8 @@ enum status path_mtu_probe(struct path_mtu *end, const struct path_mtu_plan *pla
         status = try_fragments(end, watch, fault);
     if (status == STATUS_OK && plan->trace && plan->watch_s <= 0)
         status = trace(end, watch, fault);
+    if (status == STATUS_OK && plan->sizes > 0 && plan->watch_s <= 0)
+        status = measure_sizes(end, watch, fault);
     finish(end);
     return status;
 }

@@ -90,6 +90,22 @@ static void what_is_asked_for_is_in_the_plan(void **state)
 
 /* --- a flow ----------------------------------------------------------------------------------- */
 
+static const struct path_mtu_fragments fragments = { .arrive = PATH_MTU_PASS,
+                                                     .size = 2800,
+                                                     .sent = 10,
+                                                     .arrived = 9,
+                                                     .small_sent = 10,
+                                                     .small_arrived = 8 };
+
+static const struct path_mtu_trace trace = { .traced = true,
+                                             .passing = 1400,
+                                             .failing = 1401,
+                                             .last_hops = 1,
+                                             .first_hops = 2,
+                                             .first_is_peer = true,
+                                             .sent = 20,
+                                             .answered = 11 };
+
 static struct path_mtu_flow found_flow(void)
 {
     struct path_mtu_flow flow = {
@@ -113,20 +129,8 @@ static struct path_mtu_flow found_flow(void)
         .icmp_count = 2,
         .icmp_missed = 7,
         .odd_answers = 1,
-        .fragments = { .arrive = PATH_MTU_PASS,
-                       .size = 2800,
-                       .sent = 10,
-                       .arrived = 9,
-                       .small_sent = 10,
-                       .small_arrived = 8 },
-        .trace = { .traced = true,
-                   .passing = 1400,
-                   .failing = 1401,
-                   .last_hops = 1,
-                   .first_hops = 2,
-                   .first_is_peer = true,
-                   .sent = 20,
-                   .answered = 11 },
+        .fragments = fragments,
+        .trace = trace,
     };
 
     flow.icmp[0] = (struct path_mtu_icmp){ .from = host_of("10.9.2.254"),
