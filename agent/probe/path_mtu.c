@@ -13,8 +13,7 @@
 #include "agent/probe/run_frame.h"
 #include "proto/base/memory.h"
 
-/* A round of a search is up to 24 datagrams of up to 64 KiB; the system may grant less. */
-enum { BUFFER_BYTES = 4 << 20, SPARE_DESCRIPTORS = 8 };
+enum { SPARE_DESCRIPTORS = 8 };
 
 static enum status check(const struct path_mtu_order *order, struct fault *fault)
 {
@@ -91,11 +90,18 @@ void path_mtu_free(struct path_mtu *end)
     free(end);
 }
 
+static struct case_common buffers_of(const struct path_mtu *end)
+{
+    int64_t bytes = end->order.buffer > 0 ? end->order.buffer : PATH_MTU_BUFFER;
+
+    return (struct case_common){ .rcvbuf = bytes, .sndbuf = bytes };
+}
+
 /* --- the caller ------------------------------------------------------------------------------- */
 
 static enum status open_flow(struct path_mtu *end, struct lane *flow, struct fault *fault)
 {
-    static const struct case_common sizes = { .rcvbuf = BUFFER_BYTES, .sndbuf = BUFFER_BYTES };
+    const struct case_common sizes = buffers_of(end);
     struct sized_socket opened = { .fd = -1 };
     struct addr any_port;
     enum status status =
@@ -132,11 +138,11 @@ enum status path_mtu_call(const struct path_mtu_order *order, const struct addr 
 enum status path_mtu_listen(const struct path_mtu_order *order, const struct echo_end_place *place,
                             struct path_mtu **out_end, struct fault *fault)
 {
-    static const struct case_common sizes = { .rcvbuf = BUFFER_BYTES, .sndbuf = BUFFER_BYTES };
     const struct port_range ports = { place->first_port, place->last_port };
     struct path_mtu *end = new_end(true, addr_family(&place->bind_to));
     struct sized_socket opened = { .fd = -1 };
     enum status status = begin(end, order, fault);
+    const struct case_common sizes = buffers_of(end);
 
     end->place = *place;
     if (status == STATUS_OK)

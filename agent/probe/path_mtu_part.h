@@ -120,6 +120,9 @@ struct path_mtu {
 /* Bytes of IP and UDP header. */
 int64_t mtu_headers(enum family family);
 
+/* The largest IP packet that the protocol has, and that this end may send. */
+int64_t mtu_largest(enum family family, const struct path_mtu_plan *plan);
+
 /* --- path_mtu_io.c: datagrams in and out ------------------------------------------------------ */
 
 /* Prepares a socket that is open: DF, errors, local addresses, word of fragments. */
@@ -164,8 +167,9 @@ void mtu_flow_wake(struct lane *flow);
 extern const struct mtu_stage mtu_stage_open, mtu_stage_search, mtu_stage_fragments,
     mtu_stage_trace, mtu_stage_sizes;
 
-/* Makes a flow's stage ready, when its search is over and its result filled. */
-void mtu_fragments_begin(struct lane *flow);
+/* Makes a flow's stage ready, when its search is over and its result filled; no packet is larger
+ * than `largest`. */
+void mtu_fragments_begin(struct lane *flow, int64_t largest);
 void mtu_trace_begin(struct lane *flow);
 void mtu_sizes_begin(struct lane *flow, const struct path_mtu_plan *plan);
 

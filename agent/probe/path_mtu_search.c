@@ -28,18 +28,25 @@ struct path_mtu_plan path_mtu_plan_of(enum family family)
                                    .raise_ns = config.raise_ns };
 }
 
+int64_t mtu_largest(enum family family, const struct path_mtu_plan *plan)
+{
+    int64_t payload = family == FAMILY_IPV4 ? PAYLOAD_MAX_IPV4 : PAYLOAD_MAX_IPV6;
+    int64_t largest = payload + mtu_headers(family);
+
+    return plan->most > 0 && plan->most < largest ? plan->most : largest;
+}
+
 static struct search_config config_of(const struct path_mtu_plan *plan, enum family family,
                                       int64_t local_mtu)
 {
     struct search_config config = search_config_of(family);
-    int64_t headers = family == FAMILY_IPV4 ? PAYLOAD_MAX_IPV4 : PAYLOAD_MAX_IPV6;
-    int64_t largest = headers + mtu_headers(family);
+    int64_t largest = mtu_largest(family, plan);
 
     config.floor = plan->floor;
     config.ceiling = plan->ceiling;
     if (config.ceiling == 0 && local_mtu != NONE_INT)
         config.ceiling = local_mtu < largest ? local_mtu : largest;
-    else if (config.ceiling == 0)
+    else if (config.ceiling == 0 || (plan->most > 0 && config.ceiling > largest))
         config.ceiling = largest;
     config.guess = plan->guess;
     config.tries = plan->tries;
@@ -188,6 +195,19 @@ static struct addr local_of(const struct path_mtu *end, const struct lane *flow)
     if (getsockname(flow->fd, &local.socket.any, &local.length) != 0)
         local.length = 0;
     return local;
+}
+
+void path_mtu_addresses(const struct path_mtu *end, struct addr *out_local, struct addr *out_peer)
+{
+    size_t i = 0;
+
+    while (end->is_listener && i < end->count && !end->flows[i].opened)
+        i++;
+    *out_local = *out_peer = (struct addr){ .length = 0 };
+    if (i == end->count)
+        return;
+    *out_local = local_of(end, &end->flows[i]);
+    *out_peer = end->flows[i].peer;
 }
 
 static void begin_result(const struct path_mtu *end, struct lane *flow,
@@ -368,7 +388,7 @@ static enum status try_fragments(struct path_mtu *end, const struct phase_watch 
     enum status again;
 
     for (size_t i = 0; i < end->count; i++)
-        mtu_fragments_begin(&end->flows[i]);
+        mtu_fragments_begin(&end->flows[i], mtu_largest(end->family, end->plan));
     if (status == STATUS_OK)
         status = mtu_stage_run(end, &mtu_stage_fragments, never, watch, fault);
     again = set_fragments(end, false, status == STATUS_OK ? fault : NULL);
