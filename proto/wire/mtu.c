@@ -1,13 +1,10 @@
-/* Owns the tables of a path MTU measurement and what its plan unfolds to. What its numbers mean is
- * mtu_verdict's. */
+/* Owns the tables of what a path MTU measurement finds out, and of what an archive has of it. What
+ * is asked for is mtu_plan.c's, what the numbers mean mtu_verdict's. */
 #include "proto/wire/mtu.h"
-
-#include <string.h>
 
 #include "proto/wire/limits.h"
 #include "proto/wire/record_table.h"
 
-const char *const mtu_ways_names[] = { "forward", "reverse", "both" };
 const char *const mtu_outcome_names[] = { "undecided",   "found",    "below_floor",
                                           "unreachable", "unstable", "exhausted" };
 const char *const mtu_limit_names[] = { "ceiling", "local", "path" };
@@ -22,49 +19,6 @@ const char *const mtu_verdict_names[] = { "clean",      "signalled",   "black_ho
         FIELD_AT(S, M), .type = FIELD_INT, .flags = FIELD_NULLABLE, .max = LIMIT_MTU,              \
                         .help = (TEXT)                                                             \
     }
-
-/* --- what is asked for ---------------------------------------------------------------------- */
-
-enum { BUDGET_MIN = 100, BUDGET_MAX = 1000000, TRIES_MIN = 3, TRIES_MAX = 100 };
-enum { SIZES_MAX = 10000000, PACE_MIN = 10000 };
-#define PACE_MAX (INT64_C(100) * 1000 * 1000 * 1000)
-
-static const struct field mtu_common_fields[] = {
-    CHOICE(struct mtu_common, direction, mtu_ways_names, MTU_WAYS_COUNT, "which ways are probed"),
-    INT(struct mtu_common, flows, 1, MTU_FLOWS_MAX, "source ports, each with its own answer"),
-    INT(struct mtu_common, floor, 0, LIMIT_MTU,
-        "smallest IP packet that is looked for; 0: 576 (IPv4), 1280 (IPv6)"),
-    INT(struct mtu_common, ceiling, 0, LIMIT_MTU,
-        "largest IP packet; 0: the MTU of the probing host's interface"),
-    INT(struct mtu_common, tries, TRIES_MIN, TRIES_MAX,
-        "times in a row that a size must be lost at least"),
-    INT(struct mtu_common, budget, BUDGET_MIN, BUDGET_MAX, "datagrams of each flow's search"),
-    INT(struct mtu_common, pace, PACE_MIN, PACE_MAX,
-        "bytes per second that all flows together never exceed"),
-    FLAG(struct mtu_common, fragments, "try larger datagrams without DF, too"),
-    FLAG(struct mtu_common, trace, "find the hops between which larger ones vanish"),
-    INT(struct mtu_common, sizes, 0, SIZES_MAX, "datagrams to measure loss by size with; 0: none"),
-    REAL(struct mtu_common, watch_s, LIMIT_SECONDS, "seconds to watch for changes; 0: none"),
-    { FIELD_AT(struct mtu_common, check_s), .type = FIELD_REAL, .real_min = 0.1, .real_max = 3600,
-      .help = "watching: seconds between looks at the answer" },
-    { FIELD_AT(struct mtu_common, raise_s), .type = FIELD_REAL, .real_min = 0.1,
-      .real_max = LIMIT_SECONDS, .help = "watching: seconds between tries of larger sizes" },
-};
-const struct record mtu_common_record = RECORD(mtu_common, mtu_common_fields);
-
-static const struct field mtu_plan_fields[] = {
-    { FIELD_AT(struct mtu_plan, families), .type = FIELD_LIST, .of = FIELD_ENUM,
-      .names = family_names, .name_count = FAMILY_COUNT, .size = FAMILY_COUNT,
-      .help = "ipv4, ipv6; empty: those that both hosts have" },
-    { FIELD_AT(struct mtu_plan, common), .type = FIELD_INLINE, .record = &mtu_common_record },
-};
-const struct record mtu_plan_record = RECORD(mtu_plan, mtu_plan_fields);
-
-static const struct field mtu_params_fields[] = {
-    CHOICE(struct mtu_params, family, family_names, FAMILY_COUNT, "of the addresses"),
-    { FIELD_AT(struct mtu_params, common), .type = FIELD_INLINE, .record = &mtu_common_record },
-};
-const struct record mtu_params_record = RECORD(mtu_params, mtu_params_fields);
 
 /* --- what is found out about a flow ---------------------------------------------------------- */
 
@@ -214,43 +168,3 @@ static const struct field mtu_session_fields[] = {
     PARTS(struct mtu_session, events_reverse, mtu_event_record, MTU_EVENTS_MAX, "likewise"),
 };
 const struct record mtu_session_record = RECORD(mtu_session, mtu_session_fields);
-
-/* --- the plan -------------------------------------------------------------------------------- */
-
-void mtu_plan_init(struct mtu_plan *out_plan)
-{
-    record_init(&mtu_plan_record, out_plan);
-    out_plan->common = (struct mtu_common){
-        .direction = MTU_WAYS_BOTH,
-        .flows = 1,
-        .tries = TRIES_MIN,
-        .budget = 3000,
-        .pace = 12500 * 1000,
-        .fragments = true,
-        .trace = true,
-        .check_s = 1,
-        .raise_s = 600,
-    };
-}
-
-void mtu_plan_copy(const struct mtu_plan *plan, struct mtu_plan *out_plan)
-{
-    *out_plan = *plan;
-    out_plan->families = (struct list){ 0 };
-    for (size_t i = 0; i < plan->families.count; i++)
-        *(int *)list_append_sized(&out_plan->families, sizeof(int)) =
-            ((const int *)plan->families.items)[i];
-}
-
-size_t mtu_plan_sessions(const struct mtu_plan *plan)
-{
-    return plan->families.count;
-}
-
-struct mtu_params mtu_plan_session(const struct mtu_plan *plan, size_t index)
-{
-    return (struct mtu_params){
-        .family = (enum family)((const int *)plan->families.items)[index],
-        .common = plan->common,
-    };
-}

@@ -63,7 +63,8 @@ void mtu_plan_copy(const struct mtu_plan *plan, struct mtu_plan *out_plan);
 
 /* What ranges alone cannot say: floor above ceiling (of each family), sizes that no datagram of the
  * family has, a family twice, watching together with sizes. The fault begins with the flag's name
- * and says what is allowed. The plan has passed record_check. */
+ * and says what is allowed. The plan has passed record_check. Without families: what neither could
+ * do is refused, so it is checked again when they are known. */
 enum status mtu_plan_check(const struct mtu_plan *plan, struct fault *fault) must_check;
 
 /* Sessions of the plan, one per family named in it; session `index` of them. */
@@ -71,7 +72,8 @@ size_t mtu_plan_sessions(const struct mtu_plan *plan);
 struct mtu_params mtu_plan_session(const struct mtu_plan *plan, size_t index);
 bool mtu_params_equal(const struct mtu_params *a, const struct mtu_params *b);
 
-/* The longest that one phase of the session can take, seconds: for whoever waits for its end. */
+/* The longest that one phase of the session can take, seconds: for whoever waits for its end (it is
+ * generous, minutes where a second is usual: no measure of what is asked for). */
 double mtu_phase_seconds(const struct mtu_params *params);
 
 /* --- what one end finds out about one flow --------------------------------------------------- */
