@@ -200,8 +200,9 @@ void sessions_task(struct sessions *sessions, const char *session, const union m
     static handler *const handlers[MESSAGE_COUNT] = {
         [MESSAGE_OPENED] = task_says,   [MESSAGE_REFUSED] = task_refused,
         [MESSAGE_BEGUN] = task_says,    [MESSAGE_PROGRESS] = task_says,
-        [MESSAGE_ENDED] = task_says,    [MESSAGE_CLOSED] = task_closed,
-        [MESSAGE_FAILED] = task_failed, [MESSAGE_RESULT] = task_result,
+        [MESSAGE_MOVED] = task_says,    [MESSAGE_ENDED] = task_says,
+        [MESSAGE_CLOSED] = task_closed, [MESSAGE_FAILED] = task_failed,
+        [MESSAGE_RESULT] = task_result,
     };
     struct session *known = find(sessions, session);
 
@@ -266,9 +267,9 @@ static void control_open(struct sessions *sessions, const struct message_open *o
         return;
     }
     add(sessions, open->session);
-    log_line(LOG_LEVEL_INFO, "session %s: opens as %s%s%s, case %lld of run %s", open->session,
+    log_line(LOG_LEVEL_INFO, "session %s: opens as %s%s%s, %s %lld of run %s", open->session,
              end_role_names[open->role], open->target[0] != '\0' ? " to " : "", open->target,
-             (long long)open->index, open->run);
+             open->kind == WORK_MTU ? "path MTU" : "case", (long long)open->index, open->run);
 }
 
 static void control_close(struct sessions *sessions, struct session *session,

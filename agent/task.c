@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "agent/task_end.h"
-#include "agent/task_report.h"
+#include "agent/task_say.h"
 #include "proto/base/memory.h"
 #include "proto/base/text.h"
 
@@ -31,8 +31,10 @@ struct task {
 struct work {
     struct task *task;
     struct message_open open;
+    struct task_voice voice;
+    struct task_ground ground;
     struct task_end *end;
-    struct task_report report;
+    struct task_frame frame;
 
     struct mono heard;         /* when something was last asked of it */
     char closing[REASON_SIZE]; /* why it was told to close; "" at the regular end */
@@ -66,58 +68,17 @@ static void fail(struct work *work, const char *reason)
 /* --- what it says ----------------------------------------------------------------------------- */
 
 /* A loop that leaves a thousand messages unread is gone. */
-static void say(struct work *work, const void *message)
+static void check_said(struct work *work, enum status status)
 {
-    struct buf bytes;
-    enum status status;
-
-    buf_init(&bytes, LIMIT_FRAME);
-    status = message_put(message, &bytes);
-    if (status == STATUS_OK)
-        status = mailbox_post(work->task->mailbox, bytes.data, bytes.length);
     if (status != STATUS_OK)
         fail(work, status_text(status));
-    buf_done(&bytes);
 }
 
-static void say_opened(struct work *work)
+static void say_for_end(void *context, const void *message)
 {
-    struct message_opened opened;
+    struct work *work = context;
 
-    message_init(&opened, MESSAGE_OPENED);
-    memcpy(opened.session, work->open.session, sizeof opened.session);
-    opened.port = task_end_port(work->end);
-    say(work, &opened);
-}
-
-static void say_refused(struct work *work, const char *reason)
-{
-    struct message_refused refused;
-
-    message_init(&refused, MESSAGE_REFUSED);
-    memcpy(refused.session, work->open.session, sizeof refused.session);
-    text_copy(refused.reason, sizeof refused.reason, reason);
-    say(work, &refused);
-}
-
-static void say_begun(struct work *work)
-{
-    struct message_begun begun;
-
-    message_init(&begun, MESSAGE_BEGUN);
-    memcpy(begun.session, work->open.session, sizeof begun.session);
-    begun.phase = work->phase;
-    say(work, &begun);
-}
-
-static void say_ended(struct work *work)
-{
-    struct message_ended ended;
-
-    message_init(&ended, MESSAGE_ENDED);
-    memcpy(ended.session, work->open.session, sizeof ended.session);
-    ended.phase = work->phase;
-    say(work, &ended);
+    check_said(work, task_say(&work->voice, message));
 }
 
 static void say_progress(struct work *work, struct mono now)
@@ -125,24 +86,51 @@ static void say_progress(struct work *work, struct mono now)
     struct message_progress progress;
 
     message_init(&progress, MESSAGE_PROGRESS);
-    if (!task_end_progress(work->end, &progress.sent, &progress.received))
+    if (!work->end->kind->progress(work->end, &progress))
         return;
     memcpy(progress.session, work->open.session, sizeof progress.session);
     progress.phase = work->phase;
     progress.elapsed_s = (double)mono_between(work->phase_began, now) / (double)NS_PER_S;
-    say(work, &progress);
+    check_said(work, task_say(&work->voice, &progress));
 }
 
 /* --- what it is told -------------------------------------------------------------------------- */
 
+static bool has_phase(const struct work *work, enum phase_kind phase)
+{
+    return work->end->kind->has_phase(work->end, phase);
+}
+
+/* They come in their order; what was left out does not come any more. */
+static bool is_over(const struct work *work, int phase)
+{
+    while (phase < PHASE_KIND_COUNT && !work->done[phase])
+        phase++;
+    return phase < PHASE_KIND_COUNT;
+}
+
+/* Everything that it was opened for is done: the last of its phases is. */
+static bool is_measured(const struct work *work)
+{
+    int last = PHASE_KIND_COUNT - 1;
+
+    while (!has_phase(work, (enum phase_kind)last))
+        last--;
+    return work->done[last];
+}
+
 static void told_begin(struct work *work, enum phase_kind phase)
 {
-    bool has = phase == PHASE_MEASURE || work->open.of_case.params.common.warmup_s > 0;
+    struct fault fault;
 
     if (work->in_phase || work->begin_asked) {
         fail(work, "begin came while a phase runs");
-    } else if (!has || work->done[phase] || work->done[PHASE_MEASURE]) {
-        fail(work, has ? "begin came for a phase that is over" : "this case has no warm-up");
+    } else if (!has_phase(work, phase)) {
+        fault_set(&fault, STATUS_INVALID, "begin came for phase \"%s\", which this session has not",
+                  phase_kind_names[phase]);
+        fail(work, fault.text);
+    } else if (is_over(work, phase)) {
+        fail(work, "begin came for a phase that is over");
     } else {
         work->begin_asked = true;
         work->phase = phase;
@@ -159,7 +147,7 @@ static void told(struct work *work, const union message *message)
             atomic_store(&work->finish, true);
     } else if (message->type == MESSAGE_CLOSE) {
         memcpy(work->closing, message->close.reason, sizeof work->closing);
-        if (work->closing[0] == '\0' && (work->in_phase || !work->done[PHASE_MEASURE]))
+        if (work->closing[0] == '\0' && (work->in_phase || !is_measured(work)))
             text_copy(work->closing, sizeof work->closing, "before it was measured");
         stop(work);
     }
@@ -200,14 +188,13 @@ static void look(struct work *work)
 
 /* --- its phases ------------------------------------------------------------------------------- */
 
-/* A sender's phase ends by itself; the echo's waits for the controller. */
-static bool lasts_too_long(const struct work *work, struct mono now)
+static void end_what_lasts_too_long(struct work *work, struct mono now)
 {
-    double seconds = case_seconds(&work->open.of_case.params, (double)END_DRAIN_NS / (double)NS_PER_S);
-    int64_t limit = (int64_t)(seconds * (double)NS_PER_S) + work->task->surroundings.patience_ns;
+    double seconds = (double)mono_between(work->phase_began, now) / (double)NS_PER_S;
+    struct fault fault;
 
-    return work->in_phase && work->open.role == END_ECHO &&
-           mono_between(work->phase_began, now) > limit;
+    if (work->end->kind->lasts(work->end, work->phase, seconds, &fault) != STATUS_OK)
+        fail(work, fault.text);
 }
 
 /* From the end's own wait, about every 100 ms and at once when the mailbox has something. */
@@ -220,8 +207,8 @@ static void tick(void *context)
         work->next_progress = mono_after(now, PROGRESS_NS);
         say_progress(work, now);
     }
-    if (lasts_too_long(work, now))
-        fail(work, "the controller did not end the phase in time");
+    if (work->in_phase)
+        end_what_lasts_too_long(work, now);
     look(work);
 }
 
@@ -229,7 +216,7 @@ static void ready(void *context)
 {
     struct work *work = context;
 
-    say_begun(work);
+    check_said(work, task_say_begun(&work->voice, work->phase));
     look(work);
 }
 
@@ -247,8 +234,6 @@ static struct phase_watch watch_of(struct work *work)
 
 static void run_phase(struct work *work)
 {
-    struct report_phases *phases = &work->report.report.phases;
-    struct half_phase *half = work->phase == PHASE_WARMUP ? &phases->warmup : &phases->measure;
     struct phase_watch watch = watch_of(work);
     struct fault fault = { "" };
     enum status status;
@@ -258,13 +243,12 @@ static void run_phase(struct work *work)
     work->phase_began = mono_now();
     work->next_progress = mono_after(work->phase_began, PROGRESS_NS);
     atomic_store(&work->finish, false);
-    status = task_end_phase(work->end, work->phase, &watch, half, &fault);
+    status = work->end->kind->phase(work->end, work->phase, &watch, &fault);
     work->in_phase = false;
-    half->present = status == STATUS_OK || status == STATUS_INTERRUPTED;
     work->heard = mono_now();
     if (status == STATUS_OK) {
         work->done[work->phase] = true;
-        say_ended(work);
+        check_said(work, task_say_ended(&work->voice, work->phase));
     } else if (status != STATUS_INTERRUPTED) {
         fail(work, fault.text);
     }
@@ -276,30 +260,13 @@ static void run_phase(struct work *work)
 static enum status say_result(struct work *work, struct fault *fault)
 {
     struct message_result result;
-    enum status status = task_report_result(&work->report, &result, fault);
+    enum status status = work->end->kind->result(work->end, &work->frame, &result, fault);
 
     if (status != STATUS_OK)
         return status;
-    say(work, &result);
+    check_said(work, task_say(&work->voice, &result));
     message_done(&result);
     return STATUS_OK;
-}
-
-static void say_over(struct work *work, const char *result)
-{
-    union message message;
-
-    if (work->broken[0] == '\0') {
-        message_init(&message, MESSAGE_CLOSED);
-        memcpy(message.closed.session, work->open.session, sizeof message.closed.session);
-        text_copy(message.closed.result, sizeof message.closed.result, result);
-    } else {
-        message_init(&message, MESSAGE_FAILED);
-        memcpy(message.failed.session, work->open.session, sizeof message.failed.session);
-        text_copy(message.failed.result, sizeof message.failed.result, result);
-        memcpy(message.failed.reason, work->broken, sizeof message.failed.reason);
-    }
-    say(work, &message);
 }
 
 /* --- its life --------------------------------------------------------------------------------- */
@@ -332,7 +299,7 @@ static bool agree(struct work *work)
 {
     struct phase_watch watch = watch_of(work);
     struct fault fault;
-    enum status status = task_end_agree(work->end, &watch, &fault);
+    enum status status = work->end->kind->agree(work->end, &watch, &fault);
 
     if (status != STATUS_OK && status != STATUS_INTERRUPTED)
         fail(work, fault.text);
@@ -354,7 +321,7 @@ static void serve(struct work *work)
             fail(work, "the controller asked for nothing any more");
             return;
         }
-        task_end_wait(work->end, mailbox_fd(work->task->mailbox), SLICE_NS);
+        work->end->kind->wait(work->end, mailbox_fd(work->task->mailbox), SLICE_NS);
     }
 }
 
@@ -363,17 +330,29 @@ static void finish(struct work *work)
     struct fault fault;
     bool told;
 
-    if (work->broken[0] == '\0' && work->closing[0] == '\0' && !work->done[PHASE_MEASURE])
+    if (work->broken[0] == '\0' && work->closing[0] == '\0' && !is_measured(work))
         fail(work, "this agent is being stopped");
-    if (task_report_end(&work->report, work->end, &fault) != STATUS_OK)
+    if (work->end->kind->gather(work->end, &fault) != STATUS_OK)
         fail(work, fault.text);
-    task_report_error(&work->report, work->broken, work->closing);
-    task_end_free(work->end);
-    work->end = NULL;
+    task_frame_end(&work->frame);
+    task_frame_error(&work->frame, work->broken, work->closing);
     told = say_result(work, &fault) == STATUS_OK;
     if (!told)
         fail(work, fault.text);
-    say_over(work, told ? work->report.report.id : "");
+    task_end_free(work->end);
+    work->end = NULL;
+    check_said(work, task_say_over(&work->voice, work->broken, told ? work->frame.id : ""));
+}
+
+static struct task_ground ground_of(struct work *work)
+{
+    return (struct task_ground){
+        .open = &work->open,
+        .surroundings = &work->task->surroundings,
+        .stop = &work->task->stop,
+        .say = say_for_end,
+        .context = work,
+    };
 }
 
 static void *run(void *context)
@@ -383,19 +362,19 @@ static void *run(void *context)
 
     if (!take_open(&work))
         return NULL;
-    task_report_begin(&work.report, &work.open);
-    if (task_end_new(&work.open, &work.task->surroundings, &work.task->stop, &work.end, &fault) !=
-        STATUS_OK) {
-        say_refused(&work, fault.text);
+    work.voice = (struct task_voice){ work.task->mailbox, work.open.session };
+    work.ground = ground_of(&work);
+    task_frame_begin(&work.frame);
+    if (task_end_new(&work.ground, &work.end, &fault) != STATUS_OK) {
+        check_said(&work, task_say_refused(&work.voice, fault.text));
     } else {
         work.heard = mono_now();
         if (agree(&work)) {
-            say_opened(&work);
+            check_said(&work, task_say_opened(&work.voice, work.end->kind->port(work.end)));
             serve(&work);
         }
         finish(&work);
     }
-    task_report_done(&work.report);
     message_done(&work.open);
     return NULL;
 }

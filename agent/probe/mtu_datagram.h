@@ -84,7 +84,7 @@ void mtu_put_answer(const struct mtu_speech *speech, const struct stamp_request 
                     size_t length, struct mono now, uint8_t out_bytes[MTU_ANSWER_SIZE]);
 
 /* What one flow has sent lately. Fresh when zeroed. */
-enum { MTU_RING_SLOTS = 512 }; /* a power of two; search has no more outstanding */
+enum { MTU_RING_SLOTS = 1024 }; /* a power of two; twice as many as are ever outstanding */
 
 struct mtu_ring {
     struct mtu_sent slots[MTU_RING_SLOTS];

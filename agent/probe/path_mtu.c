@@ -1,6 +1,7 @@
 /* Owns the life of an end: its sockets, its session, this host. Must not know how one probes. */
 #include "agent/probe/path_mtu.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,8 +13,7 @@
 #include "agent/probe/run_frame.h"
 #include "proto/base/memory.h"
 
-/* A round of a search is up to 24 datagrams of up to 64 KiB; the system may grant less. */
-enum { BUFFER_BYTES = 4 << 20, SPARE_DESCRIPTORS = 8 };
+enum { SPARE_DESCRIPTORS = 8 };
 
 static enum status check(const struct path_mtu_order *order, struct fault *fault)
 {
@@ -90,11 +90,18 @@ void path_mtu_free(struct path_mtu *end)
     free(end);
 }
 
+static struct case_common buffers_of(const struct path_mtu *end)
+{
+    int64_t bytes = end->order.buffer > 0 ? end->order.buffer : PATH_MTU_BUFFER;
+
+    return (struct case_common){ .rcvbuf = bytes, .sndbuf = bytes };
+}
+
 /* --- the caller ------------------------------------------------------------------------------- */
 
 static enum status open_flow(struct path_mtu *end, struct lane *flow, struct fault *fault)
 {
-    static const struct case_common sizes = { .rcvbuf = BUFFER_BYTES, .sndbuf = BUFFER_BYTES };
+    const struct case_common sizes = buffers_of(end);
     struct sized_socket opened = { .fd = -1 };
     struct addr any_port;
     enum status status =
@@ -131,11 +138,11 @@ enum status path_mtu_call(const struct path_mtu_order *order, const struct addr 
 enum status path_mtu_listen(const struct path_mtu_order *order, const struct echo_end_place *place,
                             struct path_mtu **out_end, struct fault *fault)
 {
-    static const struct case_common sizes = { .rcvbuf = BUFFER_BYTES, .sndbuf = BUFFER_BYTES };
     const struct port_range ports = { place->first_port, place->last_port };
     struct path_mtu *end = new_end(true, addr_family(&place->bind_to));
     struct sized_socket opened = { .fd = -1 };
     enum status status = begin(end, order, fault);
+    const struct case_common sizes = buffers_of(end);
 
     end->place = *place;
     if (status == STATUS_OK)
@@ -165,6 +172,50 @@ void path_mtu_answered(const struct path_mtu *end, struct path_mtu_answered *out
 {
     *out_answered = end->answered;
 }
+
+void path_mtu_progress(const struct path_mtu *end, size_t flow, struct search_result *out_result)
+{
+    assert(flow < end->count);
+    if (end->flows[flow].search != NULL)
+        search_result(end->flows[flow].search, out_result);
+    else if (end->flows[flow].result != NULL)
+        *out_result = end->flows[flow].result->search;
+}
+
+static bool is_known(const struct lane *flow)
+{
+    return flow->search == NULL || search_state(flow->search) >= SEARCH_WATCHING;
+}
+
+void path_mtu_summarize(const struct path_mtu *end, struct path_mtu_summary *out_summary)
+{
+    struct path_mtu_summary summary = { .low = NONE_INT, .high = NONE_INT };
+
+    for (size_t i = 0; i < end->count; i++) {
+        const struct lane *flow = &end->flows[i];
+        struct search_result search = { .datagrams = 0 };
+
+        path_mtu_progress(end, i, &search);
+        summary.sent += search.datagrams - search.refused + mtu_sizes_sent(flow);
+        summary.received += flow->received;
+        if (search.path_mtu > 0 && (summary.low == NONE_INT || search.path_mtu < summary.low))
+            summary.low = search.path_mtu;
+        if (search.next_size > 0 && (summary.high == NONE_INT || search.next_size < summary.high))
+            summary.high = search.next_size;
+        summary.flows_done += is_known(flow);
+    }
+    *out_summary = summary;
+}
+
+void path_mtu_flows_done(struct path_mtu_flow *flows, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(flows[i].loss_by_size.items);
+        flows[i].loss_by_size = (struct list){ 0 };
+    }
+}
+
+/* --- answering -------------------------------------------------------------------------------- */
 
 enum status path_mtu_answer(struct path_mtu *end, const struct phase_watch *watch,
                             struct fault *fault)

@@ -27,11 +27,15 @@
 
 enum { PATH_MTU_FLOWS = 256, PATH_MTU_ICMP = 16, PATH_MTU_HOPS = 30 };
 
+/* A round of a search is up to 24 datagrams of up to 64 KiB; the system may grant less. */
+enum { PATH_MTU_BUFFER = 4 << 20 };
+
 /* What both ends are given; copied. */
 struct path_mtu_order {
     uint8_t key[STAMP_KEY_SIZE];
-    uint16_t ssid; /* of PART_HELLO; three more follow */
-    int64_t flows; /* 1 to PATH_MTU_FLOWS */
+    uint16_t ssid;  /* of PART_HELLO; three more follow */
+    int64_t flows;  /* 1 to PATH_MTU_FLOWS */
+    int64_t buffer; /* of each socket, either way, bytes to ask for; 0: PATH_MTU_BUFFER */
 };
 
 struct path_mtu;
@@ -65,18 +69,24 @@ enum status path_mtu_agree(struct path_mtu *end, const struct phase_watch *watch
 /* What came of the hellos so far. */
 struct agreement path_mtu_agreement(const struct path_mtu *end);
 
+/* Both addresses of the first flow that this end knows; of length 0 while they are unknown. */
+void path_mtu_addresses(const struct path_mtu *end, struct addr *out_local, struct addr *out_peer);
+
 /* --- probing -------------------------------------------------------------------------------- */
 
 /* What is to be found out. */
 struct path_mtu_plan {
     int64_t floor, ceiling; /* IP packet sizes; ceiling 0: the MTU of the local interface */
+    int64_t most;           /* nothing larger is sent, whatever else is asked; 0: no such limit */
     int64_t guess;          /* asked first: what was found before; 0: none */
     int64_t tries, budget;  /* of search_config, for each flow */
     int64_t pace;           /* bytes per second, of all flows together */
     bool fragments;         /* then: do datagrams above the path MTU arrive without DF? */
     bool trace;             /* then: after which hop do larger ones vanish, if nobody says so? */
     int64_t sizes;          /* then: loss by size on the first flow, from the floor to what was
-                               found, with so many datagrams (size_loss.h); 0: none */
+                               found, with so many datagrams (size_loss.h); 0: none. It ends
+                               when nobody answers for 3 s, and at the latest after twice the time
+                               that the pace takes and a minute */
 
     /* Watching: go on for so long when the answers are known (search.h); 0: do not. Nothing but
      * searching is done then. */
@@ -144,7 +154,9 @@ struct path_mtu_flow {
     int64_t odd_answers; /* authentic ones to nothing that was sent, or of another size */
     struct path_mtu_fragments fragments;
     struct path_mtu_trace trace;
-    struct mtu_size_effect size_effect; /* not present: loss by size was not asked of this flow */
+    /* Not present: loss by size was not asked of this flow, or not begun. `sent` 0: there was
+     * nothing to compare, as no path MTU was found or it is the floor. */
+    struct mtu_size_effect size_effect;
     struct list loss_by_size; /* of struct mtu_size, the caller's to free (path_mtu_flows_done) */
 };
 

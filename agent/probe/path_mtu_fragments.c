@@ -13,12 +13,10 @@ enum { ROUND = 10, ROUNDS = 2 };
 static const struct mono never = { INT64_MAX };
 
 /* Twice the path MTU makes two fragments and a bit, whoever cuts. IPv6's sender does, and Linux
- * only what does not fit its interface. 0: the protocol has no such size. */
-static int64_t size_of(const struct lane *flow)
+ * only what does not fit its interface. 0: there is no such size. */
+static int64_t size_of(const struct lane *flow, int64_t largest)
 {
     const struct path_mtu_flow *result = flow->result;
-    int64_t payload = flow->family == FAMILY_IPV4 ? PAYLOAD_MAX_IPV4 : PAYLOAD_MAX_IPV6;
-    int64_t largest = payload + mtu_headers(flow->family);
     int64_t size = 2 * result->search.path_mtu;
     int64_t above = result->search.path_mtu;
 
@@ -31,11 +29,11 @@ static int64_t size_of(const struct lane *flow)
     return size > above ? size : 0;
 }
 
-void mtu_fragments_begin(struct lane *flow)
+void mtu_fragments_begin(struct lane *flow, int64_t largest)
 {
     struct path_mtu_fragments *result = &flow->result->fragments;
 
-    result->size = flow->result->search.outcome == SEARCH_FOUND ? size_of(flow) : 0;
+    result->size = flow->result->search.outcome == SEARCH_FOUND ? size_of(flow, largest) : 0;
     flow->fragments = (struct lane_fragments){ .result = result, .over = result->size == 0 };
 }
 

@@ -66,6 +66,8 @@ struct mtu_tracer {
     struct mono until;
 };
 
+struct lane_sizes; /* path_mtu_sizes.c */
+
 struct lane {
     size_t index;
     int fd;                  /* the caller's own, or the listener's one */
@@ -78,10 +80,12 @@ struct lane {
     struct mtu_opening opening;
     struct search *search;
     struct mono began;
+    int64_t received;             /* answers that count, of the search and of loss by size */
     struct path_mtu_flow *result; /* while it is probed */
     int64_t wait_ns;              /* for an answer, after the search */
     struct lane_fragments fragments;
     struct mtu_tracer tracer;
+    struct lane_sizes *sizes; /* while loss by size is measured; NULL: not on this flow */
 };
 
 /* --- the end --------------------------------------------------------------------------------- */
@@ -115,6 +119,9 @@ struct path_mtu {
 
 /* Bytes of IP and UDP header. */
 int64_t mtu_headers(enum family family);
+
+/* The largest IP packet that the protocol has, and that this end may send. */
+int64_t mtu_largest(enum family family, const struct path_mtu_plan *plan);
 
 /* --- path_mtu_io.c: datagrams in and out ------------------------------------------------------ */
 
@@ -158,10 +165,21 @@ void mtu_flow_wake(struct lane *flow);
 /* --- stages ----------------------------------------------------------------------------------- */
 
 extern const struct mtu_stage mtu_stage_open, mtu_stage_search, mtu_stage_fragments,
-    mtu_stage_trace;
+    mtu_stage_trace, mtu_stage_sizes;
 
-/* Makes a flow's stage ready, when its search is over and its result filled. */
-void mtu_fragments_begin(struct lane *flow);
+/* Makes a flow's stage ready, when its search is over and its result filled; no packet is larger
+ * than `largest`. */
+void mtu_fragments_begin(struct lane *flow, int64_t largest);
 void mtu_trace_begin(struct lane *flow);
+void mtu_sizes_begin(struct lane *flow, const struct path_mtu_plan *plan);
+
+/* When loss by size ends in any case. */
+struct mono mtu_sizes_until(const struct lane *flow, const struct path_mtu_plan *plan);
+
+/* Datagrams of loss by size, while it is measured. */
+int64_t mtu_sizes_sent(const struct lane *flow);
+
+/* Fills the result with what is known by now. */
+void mtu_sizes_end(struct lane *flow);
 
 #endif

@@ -15,7 +15,7 @@ void path_mtu_event_report(size_t flow, const struct search_event *event, struct
                            struct mtu_event *out_event);
 
 /* What came to be answered between two readings of path_mtu_answered, the first of which may be all
- * zeros; always present. */
+ * zeros; always present. `largest` is that of the end's whole life, if anything was answered. */
 void path_mtu_answered_report(const struct path_mtu_answered *before,
                               const struct path_mtu_answered *after, enum family family,
                               struct mtu_answered *out_answered);

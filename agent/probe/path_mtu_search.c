@@ -1,14 +1,14 @@
-/* Owns the searches of all flows, and the course of probing: search, fragments, trace. Must not
- * know how a datagram is sent.
+/* Owns the searches of all flows, and the course of probing: search, fragments, trace, sizes. Must
+ * not know how a datagram is sent.
  */
 #include "agent/probe/path_mtu_part.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "agent/host/addresses.h"
 #include "agent/host/path_socket.h"
 #include "agent/host/socket.h"
+#include "agent/probe/size_loss.h"
 
 static const struct mono never = { INT64_MAX };
 
@@ -28,18 +28,25 @@ struct path_mtu_plan path_mtu_plan_of(enum family family)
                                    .raise_ns = config.raise_ns };
 }
 
+int64_t mtu_largest(enum family family, const struct path_mtu_plan *plan)
+{
+    int64_t payload = family == FAMILY_IPV4 ? PAYLOAD_MAX_IPV4 : PAYLOAD_MAX_IPV6;
+    int64_t largest = payload + mtu_headers(family);
+
+    return plan->most > 0 && plan->most < largest ? plan->most : largest;
+}
+
 static struct search_config config_of(const struct path_mtu_plan *plan, enum family family,
                                       int64_t local_mtu)
 {
     struct search_config config = search_config_of(family);
-    int64_t headers = family == FAMILY_IPV4 ? PAYLOAD_MAX_IPV4 : PAYLOAD_MAX_IPV6;
-    int64_t largest = headers + mtu_headers(family);
+    int64_t largest = mtu_largest(family, plan);
 
     config.floor = plan->floor;
     config.ceiling = plan->ceiling;
     if (config.ceiling == 0 && local_mtu != NONE_INT)
         config.ceiling = local_mtu < largest ? local_mtu : largest;
-    else if (config.ceiling == 0)
+    else if (config.ceiling == 0 || (plan->most > 0 && config.ceiling > largest))
         config.ceiling = largest;
     config.guess = plan->guess;
     config.tries = plan->tries;
@@ -59,6 +66,10 @@ enum status path_mtu_check(const struct path_mtu_plan *plan, enum family family,
     if (!(plan->watch_s >= 0 && plan->watch_s <= LIMIT_SECONDS))
         return fault_set(fault, STATUS_RANGE, "watching for %g s: 0 to %g s are allowed",
                          plan->watch_s, LIMIT_SECONDS);
+    if (plan->sizes < 0 || plan->sizes > SIZE_LOSS_BUDGET_MAX)
+        return fault_set(fault, STATUS_RANGE,
+                         "loss by size with %lld datagrams: 0 (not at all) to %d are allowed",
+                         (long long)plan->sizes, SIZE_LOSS_BUDGET_MAX);
     return search_check(&config, fault);
 }
 
@@ -96,7 +107,7 @@ static bool over_search(const struct lane *flow)
 
 static void answered_search(struct lane *flow, uint32_t number, struct mono now)
 {
-    (void)search_acked(flow->search, number, now);
+    flow->received += search_acked(flow->search, number, now);
 }
 
 static void refused_search(struct lane *flow, uint32_t number, int64_t limit)
@@ -186,6 +197,19 @@ static struct addr local_of(const struct path_mtu *end, const struct lane *flow)
     return local;
 }
 
+void path_mtu_addresses(const struct path_mtu *end, struct addr *out_local, struct addr *out_peer)
+{
+    size_t i = 0;
+
+    while (end->is_listener && i < end->count && !end->flows[i].opened)
+        i++;
+    *out_local = *out_peer = (struct addr){ .length = 0 };
+    if (i == end->count)
+        return;
+    *out_local = local_of(end, &end->flows[i]);
+    *out_peer = end->flows[i].peer;
+}
+
 static void begin_result(const struct path_mtu *end, struct lane *flow,
                          struct path_mtu_flow *result)
 {
@@ -222,6 +246,7 @@ static enum status begin_search(struct path_mtu *end, struct lane *flow, struct 
         return status;
     digest_random(&config.seed, sizeof config.seed);
     flow->began = mono_now();
+    flow->received = 0;
     memset(&flow->ring, 0, sizeof flow->ring);
     search_free(flow->search);
     flow->search = search_new(&config, flow->began);
@@ -324,7 +349,7 @@ static enum status search_all(struct path_mtu *end, const struct phase_watch *wa
     return status;
 }
 
-/* --- fragments and trace ---------------------------------------------------------------------- */
+/* --- fragments, trace, sizes ------------------------------------------------------------------ */
 
 /* The size of fragments that passes on every flow. */
 static int64_t least_path_mtu(const struct path_mtu *end)
@@ -363,7 +388,7 @@ static enum status try_fragments(struct path_mtu *end, const struct phase_watch 
     enum status again;
 
     for (size_t i = 0; i < end->count; i++)
-        mtu_fragments_begin(&end->flows[i]);
+        mtu_fragments_begin(&end->flows[i], mtu_largest(end->family, end->plan));
     if (status == STATUS_OK)
         status = mtu_stage_run(end, &mtu_stage_fragments, never, watch, fault);
     again = set_fragments(end, false, status == STATUS_OK ? fault : NULL);
@@ -384,6 +409,19 @@ static enum status trace(struct path_mtu *end, const struct phase_watch *watch, 
     return mtu_stage_run(end, &mtu_stage_trace, never, watch, fault);
 }
 
+/* On one flow: it is the path's loss that is asked for, and all flows share the pace. */
+static enum status measure_sizes(struct path_mtu *end, const struct phase_watch *watch,
+                                 struct fault *fault)
+{
+    struct lane *flow = &end->flows[0];
+    enum status status;
+
+    mtu_sizes_begin(flow, end->plan);
+    status = mtu_stage_run(end, &mtu_stage_sizes, mtu_sizes_until(flow, end->plan), watch, fault);
+    mtu_sizes_end(flow);
+    return status;
+}
+
 enum status path_mtu_probe(struct path_mtu *end, const struct path_mtu_plan *plan,
                            const struct phase_watch *watch, struct path_mtu_flow *out_flows,
                            struct fault *fault)
@@ -399,15 +437,8 @@ enum status path_mtu_probe(struct path_mtu *end, const struct path_mtu_plan *pla
         status = try_fragments(end, watch, fault);
     if (status == STATUS_OK && plan->trace && plan->watch_s <= 0)
         status = trace(end, watch, fault);
+    if (status == STATUS_OK && plan->sizes > 0 && plan->watch_s <= 0)
+        status = measure_sizes(end, watch, fault);
     finish(end);
     return status;
-}
-
-void path_mtu_progress(const struct path_mtu *end, size_t flow, struct search_result *out_result)
-{
-    assert(flow < end->count);
-    if (end->flows[flow].search != NULL)
-        search_result(end->flows[flow].search, out_result);
-    else if (end->flows[flow].result != NULL)
-        *out_result = end->flows[flow].result->search;
 }

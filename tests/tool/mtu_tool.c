@@ -137,6 +137,30 @@ static void put_rest(struct buf *out, const struct path_mtu_flow *flow)
     buf_printf(out, "\"answered\": %" PRId64 "}", trace->answered);
 }
 
+static void put_sizes(struct buf *out, const struct path_mtu_flow *flow)
+{
+    const struct mtu_size_effect *effect = &flow->size_effect;
+    const struct mtu_size *sizes = flow->loss_by_size.items;
+
+    buf_text(out, ", \"size_effect\": {");
+    put_bool(out, "present", effect->present);
+    put_bool(out, "found", effect->found);
+    put_int(out, "threshold", effect->threshold);
+    put_int(out, "least", effect->least);
+    put_int(out, "most", effect->most);
+    put_int(out, "sent", effect->sent);
+    put_int(out, "lost", effect->lost);
+    put_int(out, "sent_below", effect->sent_below);
+    put_int(out, "lost_below", effect->lost_below);
+    put_int(out, "sent_above", effect->sent_above);
+    put_int(out, "lost_above", effect->lost_above);
+    buf_printf(out, "\"seconds\": %.6f}, \"loss_by_size\": [", effect->seconds);
+    for (size_t i = 0; i < flow->loss_by_size.count; i++)
+        buf_printf(out, "%s[%" PRId64 ", %" PRId64 ", %" PRId64 "]", i > 0 ? ", " : "",
+                   sizes[i].payload, sizes[i].sent, sizes[i].lost);
+    buf_text(out, "]");
+}
+
 static void put_flow(struct buf *out, const struct path_mtu_flow *flow)
 {
     buf_text(out, "{");
@@ -152,6 +176,7 @@ static void put_flow(struct buf *out, const struct path_mtu_flow *flow)
     put_int(out, "odd_answers", flow->odd_answers);
     put_icmp(out, flow);
     put_rest(out, flow);
+    put_sizes(out, flow);
     buf_text(out, "}");
 }
 
@@ -206,7 +231,7 @@ static void set(struct mtu_tool *tool, struct path_mtu_plan *plan, const char *n
     } numbers[] = {
         { "floor", &plan->floor },       { "ceiling", &plan->ceiling },   { "guess", &plan->guess },
         { "tries", &plan->tries },       { "budget", &plan->budget },     { "pace", &plan->pace },
-        { "check_ns", &plan->check_ns }, { "raise_ns", &plan->raise_ns },
+        { "check_ns", &plan->check_ns }, { "raise_ns", &plan->raise_ns }, { "sizes", &plan->sizes },
     };
 
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
@@ -262,6 +287,7 @@ static void probe(struct mtu_tool *tool, char *words)
         words = take_word(tool, &plan, words);
     status = path_mtu_probe(tool->end, &plan, &watch, flows, &fault);
     print_flows(tool, flows, status, &fault);
+    path_mtu_flows_done(flows, (size_t)tool->order.flows);
     free(flows);
 }
 
@@ -297,7 +323,7 @@ static enum status answer(struct mtu_tool *tool, struct fault *fault)
 
 static enum status obey(struct mtu_tool *tool, struct fault *fault)
 {
-    char line[LINE_BYTES];
+    char line[LINE_BYTES] = "";
     enum status status = STATUS_OK;
 
     while (status == STATUS_OK) {

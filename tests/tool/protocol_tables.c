@@ -223,7 +223,7 @@ static void print_deadlines(void)
         { FLEET_FLAP_NS / NS_PER_S, "s", "a second host with an agent's identity may take over" },
         { MEASURE_ANSWER_NS / NS_PER_S, "s", "an order without an answer is an error of its case" },
         { MEASURE_AGREE_NS / NS_PER_S, "s", "so is an agreement that does not come" },
-        { MEASURE_DRAIN_NS / NS_PER_S, "s",
+        { WORK_DRAIN_S, "s",
           "more than the phase's own length and an order: so is a phase that does not end" },
         { MEASURE_RESULT_NS / NS_PER_S, "s", "so are reports that do not come" },
         { TASK_PATIENCE_NS / NS_PER_S, "s", "an end that is told nothing closes its session" },

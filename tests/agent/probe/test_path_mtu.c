@@ -6,118 +6,16 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "agent/host/socket.h"
-#include "agent/host/wakeup.h"
-#include "agent/probe/path_mtu.h"
 #include "proto/base/memory.h"
 #include "proto/wire/run.h"
-#include "tests/agent/probe/relay.h"
+#include "tests/agent/probe/meeting.h"
 
-enum { SSID = 40, THERE = 1400, BACK = 1300, CEILING = 1500 };
-
-static const struct phase_watch nobody = { .stop = NULL };
-
-/* An end that listens or answers on a thread, until still(). */
-struct busy {
-    struct path_mtu *end;
-    bool greets;
-    pthread_t thread;
-    struct wakeup told;
-    atomic_bool finish;
-    enum status status;
-};
-
-static void no_fault(enum status status, const struct fault *fault)
-{
-    if (status != STATUS_OK)
-        fail_msg("%s: %s", status_text(status), fault->text);
-}
-
-static void *work(void *context)
-{
-    struct busy *busy = context;
-    const struct phase_watch watch = { .finish = &busy->finish, .wake_fd = busy->told.fd };
-
-    busy->status = busy->greets ? path_mtu_wait(busy->end, busy->told.fd, 60 * NS_PER_S, NULL)
-                                : path_mtu_answer(busy->end, &watch, NULL);
-    return NULL;
-}
-
-static void start(struct busy *busy, struct path_mtu *end, bool greets)
-{
-    busy->end = end;
-    busy->greets = greets;
-    atomic_store(&busy->finish, false);
-    assert_int_equal(wakeup_init(&busy->told, NULL), STATUS_OK);
-    assert_int_equal(pthread_create(&busy->thread, NULL, work, busy), 0);
-}
-
-static void still(struct busy *busy)
-{
-    atomic_store(&busy->finish, true);
-    wakeup_now(&busy->told);
-    assert_int_equal(pthread_join(busy->thread, NULL), 0);
-    wakeup_done(&busy->told);
-    assert_int_equal(busy->status, STATUS_OK);
-}
-
-/* Both ends of a session. */
-struct meeting {
-    struct path_mtu_order order;
-    struct path_mtu *caller, *listener;
-    struct relay *relay;
-    struct addr target;
-};
-
-static struct path_mtu_order order_of(int64_t flows)
-{
-    struct path_mtu_order order = { .ssid = SSID, .flows = flows };
-
-    digest_random(order.key, sizeof order.key);
-    return order;
-}
-
-static void listen_on(struct meeting *meeting, enum family family, relay_rule *rule)
-{
-    const struct echo_end_place place = { .bind_to = addr_loopback(family, 0) };
-    struct fault fault = { "" };
-    enum status status = path_mtu_listen(&meeting->order, &place, &meeting->listener, &fault);
-
-    if (status != STATUS_OK && family == FAMILY_IPV6)
-        skip();
-    no_fault(status, &fault);
-    meeting->target = place.bind_to;
-    addr_set_port(&meeting->target, path_mtu_port(meeting->listener));
-    if (rule != NULL)
-        meeting->relay = relay_start(&meeting->target, rule, &meeting->target);
-}
-
-static struct meeting meet(enum family family, int64_t flows, relay_rule *rule)
-{
-    struct meeting meeting = { .order = order_of(flows) };
-    struct busy greeter;
-    struct fault fault = { "" };
-
-    listen_on(&meeting, family, rule);
-    no_fault(path_mtu_call(&meeting.order, &meeting.target, &meeting.caller, &fault), &fault);
-    start(&greeter, meeting.listener, true);
-    no_fault(path_mtu_agree(meeting.caller, &nobody, &fault), &fault);
-    still(&greeter);
-    return meeting;
-}
-
-static void part(struct meeting *meeting)
-{
-    if (meeting->relay != NULL)
-        relay_stop(meeting->relay);
-    path_mtu_free(meeting->caller);
-    path_mtu_free(meeting->listener);
-}
+enum { THERE = 1400, BACK = 1300, CEILING = 1500 };
 
 static struct path_mtu_plan plan_of(enum family family)
 {
@@ -128,30 +26,16 @@ static struct path_mtu_plan plan_of(enum family family)
     return plan;
 }
 
-/* `forward`: the caller probes. */
-static void probe(struct meeting *meeting, bool forward, const struct path_mtu_plan *plan,
-                  struct path_mtu_flow *out_flows)
-{
-    struct busy other;
-    struct fault fault = { "" };
-
-    start(&other, forward ? meeting->listener : meeting->caller, false);
-    no_fault(path_mtu_probe(forward ? meeting->caller : meeting->listener, plan, &nobody, out_flows,
-                            &fault),
-             &fault);
-    still(&other);
-}
-
 /* --- what is found ---------------------------------------------------------------------------- */
 
 static void check_loopback(enum family family)
 {
     struct path_mtu_plan plan = plan_of(family);
-    struct meeting meeting = meet(family, 3, NULL);
+    struct meeting meeting = meeting_begin(family, 3, NULL);
     struct path_mtu_flow there[3], back[3];
 
-    probe(&meeting, true, &plan, there);
-    probe(&meeting, false, &plan, back);
+    meeting_probe(&meeting, true, &plan, there);
+    meeting_probe(&meeting, false, &plan, back);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(there[i].search.outcome, SEARCH_FOUND);
         assert_int_equal(there[i].search.limit, SEARCH_LIMIT_CEILING);
@@ -164,7 +48,7 @@ static void check_loopback(enum family family)
         assert_true(there[i].local_mtu > CEILING && there[i].seconds > 0);
         assert_int_not_equal(there[i].source_port, there[(i + 1) % 3].source_port);
     }
-    part(&meeting);
+    meeting_end(&meeting);
 }
 
 static void loopback_carries_the_ceiling_in_both_families_and_directions(void **state)
@@ -184,19 +68,19 @@ static struct relay_fate narrow(const struct relay_item *item)
 static void a_black_hole_is_exact_and_each_direction_has_its_own(void **state)
 {
     struct path_mtu_plan plan = plan_of(FAMILY_IPV4);
-    struct meeting meeting = meet(FAMILY_IPV4, 1, narrow);
+    struct meeting meeting = meeting_begin(FAMILY_IPV4, 1, narrow);
     struct path_mtu_flow flow;
 
     (void)state;
-    probe(&meeting, true, &plan, &flow);
+    meeting_probe(&meeting, true, &plan, &flow);
     assert_int_equal(flow.search.path_mtu, THERE);
     assert_int_equal(flow.search.next_size, THERE + 1);
     assert_int_equal(flow.search.limit, SEARCH_LIMIT_PATH);
     assert_int_equal(flow.icmp_count, 0);
-    probe(&meeting, false, &plan, &flow);
+    meeting_probe(&meeting, false, &plan, &flow);
     assert_int_equal(flow.search.path_mtu, BACK);
     assert_int_equal(flow.search.next_size, BACK + 1);
-    part(&meeting);
+    meeting_end(&meeting);
 }
 
 /* Above a size the relay hands on less than it was given, or other bytes. */
@@ -213,17 +97,17 @@ static struct relay_fate mangled(const struct relay_item *item)
 static void what_arrives_mangled_is_not_carried(void **state)
 {
     struct path_mtu_plan plan = plan_of(FAMILY_IPV4);
-    struct meeting meeting = meet(FAMILY_IPV4, 1, mangled);
+    struct meeting meeting = meeting_begin(FAMILY_IPV4, 1, mangled);
     struct path_mtu_answered answered;
     struct path_mtu_flow flow;
 
     (void)state;
-    probe(&meeting, true, &plan, &flow);
+    meeting_probe(&meeting, true, &plan, &flow);
     path_mtu_answered(meeting.listener, &answered);
     assert_int_equal(flow.search.path_mtu, THERE);
     assert_int_equal(answered.largest, THERE - 28);
     assert_true(answered.cut > 10);
-    part(&meeting);
+    meeting_end(&meeting);
 }
 
 static struct relay_fate doubled_and_slow(const struct relay_item *item)
@@ -235,25 +119,25 @@ static struct relay_fate doubled_and_slow(const struct relay_item *item)
 static void duplicates_and_reordering_do_not_matter(void **state)
 {
     struct path_mtu_plan plan = plan_of(FAMILY_IPV4);
-    struct meeting meeting = meet(FAMILY_IPV4, 1, doubled_and_slow);
+    struct meeting meeting = meeting_begin(FAMILY_IPV4, 1, doubled_and_slow);
     struct path_mtu_flow flow;
 
     (void)state;
-    probe(&meeting, true, &plan, &flow);
+    meeting_probe(&meeting, true, &plan, &flow);
     assert_int_equal(flow.search.path_mtu, THERE);
     assert_int_equal(flow.odd_answers, 0);
-    part(&meeting);
+    meeting_end(&meeting);
 }
 
 static void fragments_of_loopback_are_told(void **state)
 {
     struct path_mtu_plan plan = path_mtu_plan_of(FAMILY_IPV6);
-    struct meeting meeting = meet(FAMILY_IPV6, 1, NULL);
+    struct meeting meeting = meeting_begin(FAMILY_IPV6, 1, NULL);
     struct path_mtu_answered answered;
     struct path_mtu_flow flow;
 
     (void)state;
-    probe(&meeting, true, &plan, &flow);
+    meeting_probe(&meeting, true, &plan, &flow);
     path_mtu_answered(meeting.listener, &answered);
     if (flow.fragments.size <= flow.local_mtu)
         skip(); /* an interface that carries all there is */
@@ -262,7 +146,7 @@ static void fragments_of_loopback_are_told(void **state)
     if (answered.fragments_told)
         assert_int_equal(answered.reassembled, flow.fragments.sent);
     assert_int_equal(answered.in_fragments, 0);
-    part(&meeting);
+    meeting_end(&meeting);
 }
 
 /* --- others ----------------------------------------------------------------------------------- */
@@ -279,7 +163,7 @@ static void stranger_init(struct stranger *stranger, const struct meeting *meeti
 {
     const struct session_ground ground = { .format = { STAMP_AUTHENTICATED, &stranger->key },
                                            .pattern = &stranger->pattern,
-                                           .hello_ssid = SSID };
+                                           .hello_ssid = MEETING_SSID };
     const struct addr any = addr_loopback(FAMILY_IPV4, 0);
     struct addr bound;
 
@@ -301,12 +185,12 @@ static void ask(struct stranger *stranger, enum mtu_class class)
 
 static void before_the_agreement_nobody_is_answered(void **state)
 {
-    struct meeting meeting = { .order = order_of(1) };
+    struct meeting meeting = { .order = meeting_order(1) };
     struct path_mtu_answered answered;
     struct stranger stranger;
 
     (void)state;
-    listen_on(&meeting, FAMILY_IPV4, NULL);
+    meeting_listen(&meeting, FAMILY_IPV4, NULL);
     stranger_init(&stranger, &meeting);
     ask(&stranger, MTU_CLASS_PROBE);
     ask(&stranger, MTU_CLASS_OPEN);
@@ -316,25 +200,25 @@ static void before_the_agreement_nobody_is_answered(void **state)
     assert_int_equal(answered.answered, 0);
     assert_int_equal(answered.foreign, 3);
     close(stranger.fd);
-    part(&meeting);
+    meeting_end(&meeting);
 }
 
 static void a_flow_is_not_moved_by_a_later_datagram(void **state)
 {
     struct path_mtu_plan plan = plan_of(FAMILY_IPV4);
-    struct meeting meeting = meet(FAMILY_IPV4, 1, NULL);
+    struct meeting meeting = meeting_begin(FAMILY_IPV4, 1, NULL);
     struct path_mtu_flow there, back;
     struct stranger stranger;
 
     (void)state;
-    probe(&meeting, true, &plan, &there);
+    meeting_probe(&meeting, true, &plan, &there);
     stranger_init(&stranger, &meeting);
     ask(&stranger, MTU_CLASS_OPEN);
-    probe(&meeting, false, &plan, &back);
+    meeting_probe(&meeting, false, &plan, &back);
     assert_int_equal(back.source_port, there.source_port);
     assert_int_equal(back.search.path_mtu, CEILING);
     close(stranger.fd);
-    part(&meeting);
+    meeting_end(&meeting);
 }
 
 static bool no_guests(void *context, const struct addr *host)
@@ -351,7 +235,7 @@ static void stop_soon(void *context)
 
 static void who_may_not_be_a_guest_gets_no_agreement(void **state)
 {
-    struct meeting meeting = { .order = order_of(1) };
+    struct meeting meeting = { .order = meeting_order(1) };
     int asked = 0;
     const struct echo_end_place place = { .bind_to = addr_loopback(FAMILY_IPV4, 0),
                                           .may_guest = no_guests,
@@ -362,17 +246,17 @@ static void who_may_not_be_a_guest_gets_no_agreement(void **state)
     struct busy greeter;
 
     (void)state;
-    no_fault(path_mtu_listen(&meeting.order, &place, &meeting.listener, &fault), &fault);
+    meeting_need(path_mtu_listen(&meeting.order, &place, &meeting.listener, &fault), &fault);
     meeting.target = place.bind_to;
     addr_set_port(&meeting.target, path_mtu_port(meeting.listener));
-    no_fault(path_mtu_call(&meeting.order, &meeting.target, &meeting.caller, &fault), &fault);
-    start(&greeter, meeting.listener, true);
+    meeting_need(path_mtu_call(&meeting.order, &meeting.target, &meeting.caller, &fault), &fault);
+    busy_start(&greeter, meeting.listener, true);
     assert_int_equal(path_mtu_agree(meeting.caller, &watch, &fault), STATUS_INTERRUPTED);
-    still(&greeter);
+    busy_stop(&greeter);
     assert_true(asked > 0);
     assert_int_equal(path_mtu_agreement(meeting.caller).hellos_answered, 0);
     assert_int_equal(path_mtu_agreement(meeting.caller).rtt_ns, NONE_INT);
-    part(&meeting);
+    meeting_end(&meeting);
 }
 
 /* --- ends ------------------------------------------------------------------------------------- */
@@ -380,7 +264,7 @@ static void who_may_not_be_a_guest_gets_no_agreement(void **state)
 static void a_stopped_search_tells_what_is_known(void **state)
 {
     struct path_mtu_plan plan = plan_of(FAMILY_IPV4);
-    struct meeting meeting = meet(FAMILY_IPV4, 1, NULL);
+    struct meeting meeting = meeting_begin(FAMILY_IPV4, 1, NULL);
     atomic_bool stop = false;
     const struct phase_watch watch = { .context = &stop, .tick = stop_soon, .stop = &stop };
     struct fault fault = { "" };
@@ -389,36 +273,36 @@ static void a_stopped_search_tells_what_is_known(void **state)
 
     (void)state;
     plan.watch_s = 30;
-    start(&other, meeting.listener, false);
+    busy_start(&other, meeting.listener, false);
     assert_int_equal(path_mtu_probe(meeting.caller, &plan, &watch, &flow, &fault),
                      STATUS_INTERRUPTED);
-    still(&other);
+    busy_stop(&other);
     assert_int_equal(flow.search.path_mtu, CEILING);
     /* and the end can be used again */
     plan.watch_s = 0;
-    probe(&meeting, true, &plan, &flow);
+    meeting_probe(&meeting, true, &plan, &flow);
     assert_int_equal(flow.search.outcome, SEARCH_FOUND);
-    part(&meeting);
+    meeting_end(&meeting);
 }
 
 static void the_host_comes_with_its_counters(void **state)
 {
-    struct meeting meeting = meet(FAMILY_IPV4, 1, NULL);
+    struct meeting meeting = meeting_begin(FAMILY_IPV4, 1, NULL);
     struct fault fault = { "" };
     struct host host;
 
     (void)state;
     record_init(&host_record, &host);
-    no_fault(path_mtu_host(meeting.caller, &host, &fault), &fault);
+    meeting_need(path_mtu_host(meeting.caller, &host, &fault), &fault);
     assert_int_equal(host.role, HOST_SENDER);
     assert_string_not_equal(host.os, "");
     record_done(&host_record, &host);
-    part(&meeting);
+    meeting_end(&meeting);
 }
 
 static void what_is_no_session_is_refused_in_words(void **state)
 {
-    struct path_mtu_order order = order_of(0);
+    struct path_mtu_order order = meeting_order(0);
     const struct addr target = addr_loopback(FAMILY_IPV4, 9);
     struct path_mtu_plan plan = path_mtu_plan_of(FAMILY_IPV4);
     struct path_mtu *end = NULL;
