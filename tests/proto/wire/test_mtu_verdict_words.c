@@ -61,7 +61,7 @@ static void a_clean_path_says_what_ended_it(void **state)
     evidence(&what, "this is the interface's MTU");
     what = found(FAMILY_IPV4, 1400);
     what.flow.limit = MTU_LIMIT_CEILING;
-    evidence(&what, "all that was asked for passes (the interface's MTU is 1,500)");
+    evidence(&what, "nothing larger was tried (the interface's MTU is 1,500)");
     what = found(FAMILY_IPV4, 1400);
     what.flow.limit = MTU_LIMIT_LOCAL;
     evidence(&what, "the probing host itself refuses more (the interface's MTU is 1,500)");
@@ -72,7 +72,7 @@ static void a_clean_path_says_what_ended_it(void **state)
     what = found(FAMILY_IPV6, 1400);
     what.flow.limit = MTU_LIMIT_CEILING;
     what.flow.local_mtu = NONE_INT;
-    evidence(&what, "all that was asked for passes");
+    evidence(&what, "nothing larger was tried");
 }
 
 static void who_said_so_is_named(void **state)
