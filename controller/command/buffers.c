@@ -287,7 +287,7 @@ static enum exit_code measure(const struct request *request, int argc, char **ar
                                          .end = on_end,
                                          .finish = &interrupt_finish,
                                          .stop = &interrupt_stop };
-    char path[ARCHIVE_PATH_SIZE] = "";
+    const struct keep how = { argv[0], request->output, request->json, terminal_buffers };
     struct fault fault;
     struct run run;
     enum exit_code kept, code;
@@ -303,8 +303,7 @@ static enum exit_code measure(const struct request *request, int argc, char **ar
         return EXIT_FAILED;
     }
     keep_describe(&run, argc, argv);
-    kept = keep_run(argv[0], request->output, &run, path);
-    keep_print(&run, request->json, path, terminal_buffers);
+    kept = keep_run(&how, &run);
     code = outcome_of(&run);
     run_done(&run);
     return kept == EXIT_MEASURED ? code : kept;
@@ -313,7 +312,6 @@ static enum exit_code measure(const struct request *request, int argc, char **ar
 enum exit_code command_buffers(int argc, char **argv)
 {
     struct request request = { .output = "sonde-runs" };
-    struct fault fault;
     enum exit_code code = EXIT_USAGE;
 
     run_default_buffers_plan(&request.plan);
@@ -325,14 +323,10 @@ enum exit_code command_buffers(int argc, char **argv)
         break;
     case OPTIONS_GO:
         code = check_request(&request);
-        if (code != EXIT_MEASURED)
-            break;
-        if (archive_prepare(request.output, &fault) != STATUS_OK) {
-            fprintf(stderr, "sonde buffers: --output: %s\n", fault.text);
-            code = EXIT_USAGE;
-            break;
-        }
-        code = measure(&request, argc, argv);
+        if (code == EXIT_MEASURED)
+            code = keep_prepare(argv[0], request.output);
+        if (code == EXIT_MEASURED)
+            code = measure(&request, argc, argv);
         break;
     }
     record_done(&buffers_plan_record, &request.plan);

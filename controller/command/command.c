@@ -24,6 +24,9 @@ static const struct command commands[] = {
     { "counters", "this kernel's UDP and IP counters, now or as they change", command_counters },
     { "agents", "the agents that a controller knows", command_agents },
     { "run", "measure UDP between two agents and say where every lost datagram went", command_run },
+    { "mtu", "the path MTU between two agents, exact, both ways, and why it is what it is",
+      command_mtu },
+    { "sizes", "whether larger datagrams are lost more often between two agents", command_sizes },
     { "results", "what a controller has measured between its agents", command_results },
     { "show", "fetch one run from a controller as an archive", command_show },
 };

@@ -34,6 +34,8 @@ enum exit_code command_serve(int argc, char **argv);
 enum exit_code command_report(int argc, char **argv);
 enum exit_code command_agents(int argc, char **argv);
 enum exit_code command_run(int argc, char **argv);
+enum exit_code command_mtu(int argc, char **argv);
+enum exit_code command_sizes(int argc, char **argv);
 enum exit_code command_results(int argc, char **argv);
 enum exit_code command_show(int argc, char **argv);
 

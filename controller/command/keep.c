@@ -49,37 +49,57 @@ static enum status archive_elsewhere(const char *command, const struct run *run,
     return status;
 }
 
-enum exit_code keep_run(const char *command, const char *output, const struct run *run,
-                        char out_path[ARCHIVE_PATH_SIZE])
+static enum exit_code archive(const struct keep *how, const struct run *run,
+                              char out_path[ARCHIVE_PATH_SIZE])
 {
     struct fault fault;
-    enum status status = archive_write(output, run, out_path, &fault);
+    enum status status = archive_write(how->output, run, out_path, &fault);
 
     if (status == STATUS_OK)
         return EXIT_MEASURED;
-    fprintf(stderr, "sonde %s: the archive could not be written: %s\n", command, fault.text);
-    if (status == STATUS_CORRUPT || archive_elsewhere(command, run, out_path) != STATUS_OK)
+    fprintf(stderr, "sonde %s: the archive could not be written: %s\n", how->command, fault.text);
+    if (status == STATUS_CORRUPT || archive_elsewhere(how->command, run, out_path) != STATUS_OK)
         out_path[0] = '\0';
     return EXIT_FAILED;
 }
 
-void keep_print(const struct run *run, bool json, const char *path, keep_words *words)
+/* `path`: of the archive, "" when it is nowhere. */
+static void print(const struct keep *how, const struct run *run, const char *path)
 {
     struct buf text;
 
     buf_init(&text, LIMIT_JSON_BYTES);
-    if (json) {
+    if (how->json) {
         if (record_to_json(run_record_of(run->kind), run, &text) == STATUS_OK)
             buf_text(&text, "\n");
     } else {
-        words(run, style_of_stdout(), &text);
+        how->words(run, style_of_stdout(), &text);
         if (*path != '\0')
             buf_printf(&text, "\nArchive: %s\n", path);
     }
     fwrite(buf_peek(&text), 1, text.length, stdout);
     buf_done(&text);
-    if (json && *path != '\0')
+    if (how->json && *path != '\0')
         fprintf(stderr, "archive: %s\n", path);
+}
+
+enum exit_code keep_prepare(const char *command, const char *output)
+{
+    struct fault fault;
+
+    if (archive_prepare(output, &fault) == STATUS_OK)
+        return EXIT_MEASURED;
+    fprintf(stderr, "sonde %s: --output: %s\n", command, fault.text);
+    return EXIT_USAGE;
+}
+
+enum exit_code keep_run(const struct keep *how, const struct run *run)
+{
+    char path[ARCHIVE_PATH_SIZE] = "";
+    enum exit_code code = archive(how, run, path);
+
+    print(how, run, path);
+    return code;
 }
 
 enum exit_code keep_outcome(const char *command, const struct run *run, bool check)

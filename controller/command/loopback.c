@@ -191,7 +191,7 @@ static enum exit_code measure(const struct request *request, int argc, char **ar
                                      .end = on_end,
                                      .finish = &interrupt_finish,
                                      .stop = &interrupt_stop };
-    char path[ARCHIVE_PATH_SIZE] = "";
+    const struct keep how = { argv[0], request->output, request->json, terminal_loopback };
     struct fault fault;
     struct run run;
     enum exit_code kept, code;
@@ -207,8 +207,7 @@ static enum exit_code measure(const struct request *request, int argc, char **ar
         return EXIT_FAILED;
     }
     keep_describe(&run, argc, argv);
-    kept = keep_run(argv[0], request->output, &run, path);
-    keep_print(&run, request->json, path, terminal_loopback);
+    kept = keep_run(&how, &run);
     code = keep_outcome(argv[0], &run, request->check);
     run_done(&run);
     return kept == EXIT_MEASURED ? code : kept;
@@ -217,7 +216,6 @@ static enum exit_code measure(const struct request *request, int argc, char **ar
 enum exit_code command_loopback(int argc, char **argv)
 {
     struct request request = { .protocol = "udp", .output = "sonde-runs" };
-    struct fault fault;
     enum exit_code code = EXIT_USAGE;
 
     run_default_plan(&request.plan);
@@ -229,13 +227,10 @@ enum exit_code command_loopback(int argc, char **argv)
         break;
     case OPTIONS_GO:
         code = check_request(&request);
-        if (code != EXIT_MEASURED)
-            break;
-        if (archive_prepare(request.output, &fault) != STATUS_OK) {
-            code = usage("output: ", fault.text);
-            break;
-        }
-        code = measure(&request, argc, argv);
+        if (code == EXIT_MEASURED)
+            code = keep_prepare(argv[0], request.output);
+        if (code == EXIT_MEASURED)
+            code = measure(&request, argc, argv);
         break;
     }
     record_done(&plan_record, &request.plan);

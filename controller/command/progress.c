@@ -41,6 +41,12 @@ void progress_end(struct progress *progress, bool failed, const char *outcome)
         fprintf(stderr, "%s: %s\n", progress->label, outcome);
 }
 
+void progress_say(struct progress *progress, bool failed, const char *text)
+{
+    progress->failed += failed;
+    fprintf(stderr, "%s%s\n", progress->live ? "\r\033[K" : "", text);
+}
+
 void progress_done(struct progress *progress)
 {
     if (progress->live)

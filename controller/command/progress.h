@@ -31,6 +31,9 @@ void progress_tick(struct progress *progress, const char *note);
 /* The case is over. `outcome` is what came out, in a few words; "" for nothing to say. */
 void progress_end(struct progress *progress, bool failed, const char *outcome);
 
+/* A line that stays, told at once, terminal or not; one that tells of a failure is counted. */
+void progress_say(struct progress *progress, bool failed, const char *text);
+
 /* Takes the live line away. */
 void progress_done(struct progress *progress);
 

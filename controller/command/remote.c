@@ -6,12 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/report/validate.h"
+#include "controller/report/archive.h"
 #include "proto/base/memory.h"
 #include "proto/base/text.h"
 #include "proto/link/channel.h"
 #include "proto/wire/limits.h"
-#include "proto/wire/record_json.h"
 
 enum { INBOX_MAX = 4096, OUTBOUND_CAP = 4 << 20 };
 
@@ -372,21 +371,28 @@ static enum status fetch_text(struct remote *remote, const char *run, struct buf
 enum status remote_fetch_run(struct remote *remote, const char *run, struct run *out_run,
                              struct fault *fault)
 {
+    struct fault why = { "" };
+    struct run fetched;
     struct buf text;
     enum status status;
 
     buf_init(&text, LIMIT_JSON_BYTES);
     status = fetch_text(remote, run, &text, fault);
     if (status == STATUS_OK) {
-        run_init(out_run, RUN_PAIR);
-        status =
-            record_from_json(run_record_of(RUN_PAIR), buf_peek(&text), text.length, out_run, fault);
-    }
-    if (status == STATUS_OK) {
-        status = validate_run(out_run, fault);
+        status = archive_parse(&text, &fetched, &why);
         if (status != STATUS_OK)
-            run_done(out_run);
+            (void)fault_set(fault, status, "the controller's archive of the run is bad: %s",
+                            why.text);
     }
     buf_done(&text);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    if (fetched.kind == RUN_PAIR || fetched.kind == RUN_MTU) {
+        *out_run = fetched;
+        return STATUS_OK;
+    }
+    (void)fault_set(fault, STATUS_CORRUPT, "the controller's run is of kind %s: not between hosts",
+                    run_kind_names[fetched.kind]);
+    run_done(&fetched);
+    return STATUS_CORRUPT;
 }

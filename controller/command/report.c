@@ -38,8 +38,8 @@ static enum options_result parse(int argc, char **argv, struct request *request)
           .value = &request->output },
         { .name = "schema",
           .argument = "KIND",
-          .help = "print the JSON Schema of run.json for runs of this kind (loopback or buffers) "
-                  "and do nothing else",
+          .help = "print the JSON Schema of run.json for runs of this kind (loopback, buffers or "
+                  "mtu) and do nothing else",
           .value = &request->schema },
     };
     struct options options = {
@@ -47,8 +47,8 @@ static enum options_result parse(int argc, char **argv, struct request *request)
         .usage = "PATH... [flags]",
         .about = "Reads archives (folders, or their run.json), checks that their sums and their\n"
                  "accounts add up, and prints what each one says, or draws all of them as one\n"
-                 "figure: the grid of lost echoes, or what receive buffers held and lost; runs of\n"
-                 "these two kinds need a figure each. Measures nothing.",
+                 "figure: the grid of lost echoes, what receive buffers held and lost, or what\n"
+                 "paths carry; runs of these kinds need a figure each. Measures nothing.",
         .table = table,
         .count = sizeof table / sizeof table[0],
         .operands = request->paths,
@@ -74,20 +74,34 @@ static enum exit_code put_stdout(const struct buf *text)
     return EXIT_FAILED; /* main says why: it closes stdout */
 }
 
+/* A pair's run.json is described by the schema of kind loopback. */
+static const struct {
+    enum run_kind kind;
+    const char *title;
+} schemas[] = {
+    { RUN_LOOPBACK, RUN_SCHEMA },
+    { RUN_BUFFERS, RUN_SCHEMA " (buffers)" },
+    { RUN_MTU, RUN_SCHEMA " (mtu)" },
+};
+enum { SCHEMA_COUNT = sizeof schemas / sizeof schemas[0] };
+
 static enum exit_code print_schema(const char *kind)
 {
-    bool buffers = strcmp(kind, run_kind_names[RUN_BUFFERS]) == 0;
     enum exit_code code = EXIT_FAILED;
     struct buf text;
+    size_t i = 0;
 
-    if (!buffers && strcmp(kind, run_kind_names[RUN_LOOPBACK]) != 0) {
-        fprintf(stderr, "sonde report: --schema: this kind is not known: one of %s, %s\n",
-                run_kind_names[RUN_LOOPBACK], run_kind_names[RUN_BUFFERS]);
+    while (i < SCHEMA_COUNT && strcmp(kind, run_kind_names[schemas[i].kind]) != 0)
+        i++;
+    if (i == SCHEMA_COUNT) {
+        fputs("sonde report: --schema: this kind is not known: one of ", stderr);
+        for (i = 0; i < SCHEMA_COUNT; i++)
+            fprintf(stderr, "%s%s", i > 0 ? ", " : "", run_kind_names[schemas[i].kind]);
+        fputs("\n", stderr);
         return EXIT_USAGE;
     }
     buf_init(&text, OUTPUT_BYTES);
-    if (record_schema(run_record_of(buffers ? RUN_BUFFERS : RUN_LOOPBACK),
-                      buffers ? RUN_SCHEMA " (buffers)" : RUN_SCHEMA, &text) == STATUS_OK)
+    if (record_schema(run_record_of(schemas[i].kind), schemas[i].title, &text) == STATUS_OK)
         code = put_stdout(&text);
     else
         complain("the schema could not be made");

@@ -1,20 +1,19 @@
-/* Owns `sonde results`: cases that a controller has stored, as a table, JSON or CSV. */
-#include <math.h>
+/* Owns `sonde results`: what a controller has stored, as tables, JSON or CSV. */
 #include <stdio.h>
 #include <string.h>
 
 #include "controller/command/command.h"
 #include "controller/command/remote.h"
 #include "controller/command/results_csv.h"
+#include "controller/command/results_table.h"
 #include "proto/base/text.h"
-#include "proto/base/utf8.h"
 #include "proto/wire/limits.h"
 #include "proto/wire/record_json.h"
 #include "proto/wire/record_table.h"
 
 #define RESULTS_SCHEMA "sonde.results/1"
 
-enum { CELL = 64, DEFAULT_ROWS = 50, ROWS_MAX = 1000000 };
+enum { DEFAULT_ROWS = 50, ROWS_MAX = 1000000 };
 
 /* The filters, as flags. */
 struct query {
@@ -24,11 +23,11 @@ struct query {
 
 static const struct field query_fields[] = {
     TEXT(struct query, run, "only of this run (its id, or how it begins)"),
-    TEXT(struct query, from, "only with this sender"),
-    TEXT(struct query, to, "only with this echo role"),
+    TEXT(struct query, from, "only of runs from this agent"),
+    TEXT(struct query, to, "only of runs to this agent"),
     TEXT(struct query, since, "only of runs started then or later (2026-11-30T18:00:00Z)"),
     TEXT(struct query, until, "only of runs started before"),
-    INT(struct query, limit, 1, ROWS_MAX, "rows at most, the newest first"),
+    INT(struct query, limit, 1, ROWS_MAX, "rows of each kind at most, the newest first"),
 };
 static const struct record query_record = RECORD(query, query_fields);
 
@@ -36,27 +35,59 @@ struct listing {
     char schema[32];
     struct list cases; /* of struct case_row */
     bool more;
+    struct list mtu; /* of struct mtu_row */
+    bool more_mtu;
 };
 
 static const struct field listing_fields[] = {
     TEXT(struct listing, schema, RESULTS_SCHEMA),
-    PARTS(struct listing, cases, case_row_record, ROWS_MAX, "newest first"),
+    PARTS(struct listing, cases, case_row_record, ROWS_MAX, "of kind pair, newest first"),
     FLAG(struct listing, more, "the controller has older ones"),
+    PARTS(struct listing, mtu, mtu_row_record, ROWS_MAX, "of kind mtu, newest first"),
+    FLAG(struct listing, more_mtu, "the controller has older ones"),
 };
 static const struct record listing_record = RECORD(listing, listing_fields);
 
 struct request {
     struct remote_flags remote;
     struct query query;
-    const char *status;
+    const char *status, *kind;
     bool json, csv;
+    bool wanted[WORK_KIND_COUNT];
 };
+
+/* A flag that takes one of some names. */
+struct choice {
+    const char *flag;
+    const char *const *names;
+    size_t count;
+};
+
+static enum status choose(const struct choice *choice, const char *word, int *out_place,
+                          struct fault *fault)
+{
+    char allowed[64] = "";
+
+    for (size_t i = 0; i < choice->count; i++) {
+        size_t at = strlen(allowed);
+
+        if (strcmp(word, choice->names[i]) == 0) {
+            *out_place = (int)i;
+            return STATUS_OK;
+        }
+        snprintf(allowed + at, sizeof allowed - at, "%s%s", i > 0 ? ", " : "", choice->names[i]);
+    }
+    return fault_set(fault, STATUS_RANGE, "--%s: \"%.40s\" is not allowed: one of %s", choice->flag,
+                     word, allowed);
+}
 
 static enum status make_question(const struct request *request, struct message_list_results *out,
                                  struct fault *fault)
 {
-    static const char *const candidates[] = { "pass", "fail", "error", NULL };
+    static const struct choice statuses = { "status", case_status_names, CASE_STATUS_COUNT };
     const struct query *query = &request->query;
+    enum status status = STATUS_OK;
+    int place = 0;
 
     message_init(out, MESSAGE_LIST_RESULTS);
     text_copy(out->run, sizeof out->run, query->run);
@@ -66,15 +97,24 @@ static enum status make_question(const struct request *request, struct message_l
     text_copy(out->until, sizeof out->until, query->until);
     if (request->status == NULL)
         return STATUS_OK;
-    for (int i = 0; i < CASE_STATUS_COUNT; i++) {
-        if (strcmp(request->status, candidates[i]) == 0) {
-            out->status = i;
-            return STATUS_OK;
-        }
-    }
-    return fault_set(fault, STATUS_RANGE,
-                     "--status: \"%.40s\" is not allowed: one of pass, fail, error",
-                     request->status);
+    status = choose(&statuses, request->status, &place, fault);
+    if (status == STATUS_OK)
+        out->status = place;
+    return status;
+}
+
+/* Which kinds are asked for: without a word all of them, but a CSV has rows of one. */
+static enum status choose_kinds(struct request *request, struct fault *fault)
+{
+    static const struct choice kinds = { "kind", work_kind_names, WORK_KIND_COUNT };
+    enum status status = STATUS_OK;
+    int place = WORK_CASES;
+
+    if (request->kind != NULL)
+        status = choose(&kinds, request->kind, &place, fault);
+    for (int i = 0; i < WORK_KIND_COUNT; i++)
+        request->wanted[i] = i == place || (request->kind == NULL && !request->csv);
+    return status;
 }
 
 static enum status check_time(const char *flag, const char *text, struct fault *fault)
@@ -88,94 +128,70 @@ static enum status check_time(const char *flag, const char *text, struct fault *
                      flag, text);
 }
 
-/* As many pages as it takes. */
+/* Moves the rows of an answer into the listing; returns how many. */
+static size_t take_rows(const struct message_list_results *question,
+                        const struct message_results *answer, struct listing *listing,
+                        int64_t *out_oldest)
+{
+    if (question->kind == WORK_MTU) {
+        for (size_t i = 0; i < answer->mtu_rows.count; i++) {
+            const struct mtu_row *row = (const struct mtu_row *)answer->mtu_rows.items + i;
+
+            *(struct mtu_row *)list_append_sized(&listing->mtu, sizeof *row) = *row;
+            *out_oldest = row->row;
+        }
+        return answer->mtu_rows.count;
+    }
+    for (size_t i = 0; i < answer->rows.count; i++) {
+        const struct case_row *row = (const struct case_row *)answer->rows.items + i;
+
+        *(struct case_row *)list_append_sized(&listing->cases, sizeof *row) = *row;
+        *out_oldest = row->row;
+    }
+    return answer->rows.count;
+}
+
+/* As many pages of this kind as it takes. */
 static enum status fetch(struct remote *remote, struct message_list_results *question,
                          int64_t limit, struct listing *listing, struct fault *fault)
 {
-    enum status status = STATUS_OK;
+    bool *more = question->kind == WORK_MTU ? &listing->more_mtu : &listing->more;
+    int64_t left = limit;
 
-    listing->more = true;
-    while (listing->more && (int64_t)listing->cases.count < limit && status == STATUS_OK) {
-        int64_t left = limit - (int64_t)listing->cases.count;
+    question->before = NONE_INT;
+    *more = true;
+    while (*more && left > 0) {
         union message answer;
+        size_t count;
+        enum status status;
 
         question->request = remote_request(remote);
         question->limit = left < LIMIT_ROWS ? left : LIMIT_ROWS;
         status = remote_ask(remote, question, MESSAGE_RESULTS, &answer, fault);
         if (status != STATUS_OK)
-            break;
-        for (size_t i = 0; i < answer.results.rows.count; i++) {
-            const struct case_row *row = (const struct case_row *)answer.results.rows.items + i;
-
-            *(struct case_row *)list_append_sized(&listing->cases, sizeof *row) = *row;
-            question->before = row->row;
-        }
-        listing->more = answer.results.more && answer.results.rows.count > 0;
+            return status;
+        count = take_rows(question, &answer.results, listing, &question->before);
+        *more = answer.results.more && count > 0;
+        left -= (int64_t)count;
         message_done(&answer);
     }
-    return status;
+    return STATUS_OK;
 }
 
-static void put_place(const char *name, int64_t count, const char **between)
+static void print_tables(const struct request *request, const struct listing *listing)
 {
-    if (count == 0)
-        return;
-    printf("%s%s %lld", *between, name, (long long)count);
-    *between = ", ";
-}
+    const bool *wanted = request->wanted;
 
-static void put_places(const struct lost_to *places, const char *leg, const char **between)
-{
-    char name[CELL];
-    const struct {
-        const char *name;
-        int64_t count;
-    } all[] = { { "receive buffer", places->receive_buffer },
-                { "sender host", places->sender_host },
-                { "receiver host", places->receiver_host },
-                { "network", places->network },
-                { "unattributed", places->unattributed } };
-
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        snprintf(name, sizeof name, "%s %s", leg, all[i].name);
-        put_place(name, all[i].count, between);
-    }
-}
-
-static void print_row(const struct case_row *row)
-{
-    char pair[2 * NAME_SIZE + 8], error[REASON_SIZE], rtt[TEXT_QUANTITY_SIZE] = "-";
-    const char *between = "  ";
-
-    snprintf(pair, sizeof pair, "%s > %s", row->from, row->to);
-    if (row->rtt_p50_ns != NONE_INT)
-        text_duration(row->rtt_p50_ns, rtt);
-    printf("%-13.13s  %-20.20s  %-24s  %6lld x %-5lld  %-5s  %9lld  %8lld  %8lld  %9s", row->run,
-           row->started, pair, (long long)row->params.payload, (long long)row->params.window,
-           case_status_names[row->status], (long long)row->sent, (long long)row->forward_lost,
-           (long long)row->reverse_lost, rtt);
-    put_places(&row->forward_lost_to, "forward", &between);
-    put_places(&row->reverse_lost_to, "reverse", &between);
-    if (row->status == CASE_ERROR) {
-        text_copy(error, sizeof error, row->error);
-        utf8_mask(error);
-        printf("  %s", error);
-    }
-    printf("\n");
-}
-
-static void print_table(const struct listing *listing)
-{
-    if (listing->cases.count == 0) {
-        printf("No case matches.\n");
-        return;
-    }
-    printf("%-13s  %-20s  %-24s  %-14s  %-5s  %9s  %8s  %8s  %9s  %s\n", "RUN", "STARTED",
-           "FROM > TO", "PAYLOAD x WIN", "", "SENT", "FWD LOST", "REV LOST", "RTT P50", "LOST TO");
-    for (size_t i = 0; i < listing->cases.count; i++)
-        print_row((const struct case_row *)listing->cases.items + i);
-    if (listing->more)
-        printf("... and older ones; ask for more with --limit\n");
+    if (listing->cases.count > 0)
+        results_table_cases(&listing->cases, listing->more);
+    if (listing->cases.count > 0 && listing->mtu.count > 0)
+        printf("\n");
+    if (listing->mtu.count > 0)
+        results_table_mtu(&listing->mtu, listing->more_mtu);
+    if (listing->cases.count + listing->mtu.count == 0)
+        printf("No %s matches.\n", !wanted[WORK_MTU]     ? "case"
+                                   : !wanted[WORK_CASES] ? "path MTU"
+                                                         : "case and no path MTU");
 }
 
 static enum exit_code print_listing(const struct request *request, const struct listing *listing)
@@ -184,15 +200,17 @@ static enum exit_code print_listing(const struct request *request, const struct 
     struct buf text;
 
     if (!request->json && !request->csv) {
-        print_table(listing);
+        print_tables(request, listing);
         return EXIT_MEASURED;
     }
     buf_init(&text, LIMIT_JSON_BYTES);
     if (request->json) {
         status = record_to_json(&listing_record, listing, &text);
         buf_text(&text, "\n");
+    } else if (request->wanted[WORK_MTU]) {
+        results_csv(&mtu_row_record, &listing->mtu, &text);
     } else {
-        results_csv(&listing->cases, &text);
+        results_csv(&case_row_record, &listing->cases, &text);
     }
     if (status == STATUS_OK)
         status = buf_status(&text);
@@ -201,7 +219,7 @@ static enum exit_code print_listing(const struct request *request, const struct 
     return status == STATUS_OK ? EXIT_MEASURED : EXIT_FAILED;
 }
 
-static enum exit_code list(const struct request *request)
+static enum exit_code list(struct request *request)
 {
     struct message_list_results question;
     struct remote *remote = NULL;
@@ -211,6 +229,7 @@ static enum exit_code list(const struct request *request)
     enum status status;
 
     if (make_question(request, &question, &fault) != STATUS_OK ||
+        choose_kinds(request, &fault) != STATUS_OK ||
         check_time("since", request->query.since, &fault) != STATUS_OK ||
         check_time("until", request->query.until, &fault) != STATUS_OK) {
         fprintf(stderr, "sonde results: %s\n", fault.text);
@@ -219,8 +238,11 @@ static enum exit_code list(const struct request *request)
     record_init(&listing_record, &listing);
     text_copy(listing.schema, sizeof listing.schema, RESULTS_SCHEMA);
     status = remote_open(&request->remote, &remote, &fault);
-    if (status == STATUS_OK)
-        status = fetch(remote, &question, request->query.limit, &listing, &fault);
+    for (int i = 0; i < WORK_KIND_COUNT && status == STATUS_OK; i++) {
+        question.kind = (enum work_kind)i;
+        if (request->wanted[i])
+            status = fetch(remote, &question, request->query.limit, &listing, &fault);
+    }
     if (status != STATUS_OK)
         fprintf(stderr, "sonde results: %s\n", fault.text);
     else
@@ -230,38 +252,51 @@ static enum exit_code list(const struct request *request)
     return code;
 }
 
-enum exit_code command_results(int argc, char **argv)
+static enum options_result parse(struct request *request, int argc, char **argv)
 {
-    struct request request = { .query = { .limit = DEFAULT_ROWS } };
     const struct option table[] = {
+        { .name = "kind",
+          .argument = "NAME",
+          .value = &request->kind,
+          .help = "pair or mtu: only cases of sonde run, or only path MTUs (default: both, pair "
+                  "with --csv)" },
         { .name = "run", .argument = "ID", .field = "run" },
         { .name = "from", .argument = "AGENT", .field = "from" },
         { .name = "to", .argument = "AGENT", .field = "to" },
         { .name = "status",
           .argument = "NAME",
-          .value = &request.status,
+          .value = &request->status,
           .help = "only pass, fail or error" },
         { .name = "since", .argument = "TIME", .field = "since" },
         { .name = "until", .argument = "TIME", .field = "until" },
         { .name = "limit", .argument = "N", .field = "limit" },
-        { .name = "json", .flag = &request.json, .help = "print JSON and nothing else" },
-        { .name = "csv", .flag = &request.csv, .help = "print CSV (RFC 4180) and nothing else" },
-        REMOTE_OPTIONS(&request.remote),
+        { .name = "json", .flag = &request->json, .help = "print JSON and nothing else" },
+        { .name = "csv", .flag = &request->csv, .help = "print CSV (RFC 4180) and nothing else" },
+        REMOTE_OPTIONS(&request->remote),
     };
     struct options options = {
         .command = "sonde results",
         .usage = "[flags]",
-        .about = "Lists the cases that a controller has measured between its agents, newest\n"
-                 "first: what was lost, in which direction, and where it went.",
+        .about = "Lists what a controller has measured between its agents, newest first: cases,\n"
+                 "with what was lost, in which direction, and where it went; then path MTUs, with\n"
+                 "what they were in the run before where they have changed.",
         .table = table,
         .count = sizeof table / sizeof table[0],
         .record = &query_record,
-        .object = &request.query,
+        .object = &request->query,
         .examples = "  sonde results --from a --to b --status fail\n"
+                    "  sonde results --kind mtu --from a --limit 10\n"
                     "  sonde results --since 2026-11-30T00:00:00Z --csv > november.csv\n",
     };
 
-    switch (options_parse(&options, argc, argv)) {
+    return options_parse(&options, argc, argv);
+}
+
+enum exit_code command_results(int argc, char **argv)
+{
+    struct request request = { .query = { .limit = DEFAULT_ROWS } };
+
+    switch (parse(&request, argc, argv)) {
     case OPTIONS_DONE:
         return EXIT_MEASURED;
     case OPTIONS_BAD:

@@ -91,16 +91,16 @@ static void put_fields(struct line *line, const struct record *record, const voi
     }
 }
 
-void results_csv(const struct list *cases, struct buf *out_text)
+void results_csv(const struct record *record, const struct list *rows, struct buf *out_text)
 {
     struct line names = { .out = out_text };
 
-    put_fields(&names, &case_row_record, NULL, "");
+    put_fields(&names, record, NULL, "");
     buf_text(out_text, "\r\n");
-    for (size_t i = 0; i < cases->count; i++) {
+    for (size_t i = 0; i < rows->count; i++) {
         struct line line = { .out = out_text };
 
-        put_fields(&line, &case_row_record, (const struct case_row *)cases->items + i, "");
+        put_fields(&line, record, (const char *)rows->items + i * record->size, "");
         buf_text(out_text, "\r\n");
     }
 }

@@ -1,22 +1,18 @@
-/* Owns `sonde run`: a plan goes to a controller, progress comes back, at the end the archive. The
- * agents measure and the controller joins; here it is asked for, watched and told. */
+/* Owns `sonde run`: which cases are asked for, and what its messages mean. Asking, following and
+ * keeping are follow's; the agents measure and the controller joins. */
 #include <stdio.h>
 #include <string.h>
 
 #include "controller/command/command.h"
 #include "controller/command/engines.h"
-#include "controller/command/interrupt.h"
+#include "controller/command/follow.h"
 #include "controller/command/keep.h"
 #include "controller/command/plan_flags.h"
-#include "controller/command/progress.h"
-#include "controller/command/remote.h"
 #include "proto/base/text.h"
 #include "proto/base/utf8.h"
 #include "proto/wire/record_table.h"
 
 enum { LABEL_SIZE = 160, DRAIN_S = 1, SET_UP_S = 1 };
-
-#define LOOK_NS (100 * NS_PER_MS) /* between looks at the keyboard's interrupt */
 
 static const char about[] =
     "Measures UDP between two agents of a controller: the sender's host floods (only after the\n"
@@ -33,45 +29,28 @@ static const char examples[] =
 
 /* What the flags fill. */
 struct question {
-    char from[NAME_SIZE], to[NAME_SIZE];
-    char address[ADDR_TEXT_SIZE];
+    struct follow_pair pair;
     struct plan plan;
 };
 
 static const struct field question_fields[] = {
-    TEXT(struct question, from, "the agent that sends (needed)"),
-    TEXT(struct question, to, "the agent that echoes (needed)"),
-    TEXT(struct question, address,
-         "where the echoing host is asked; empty: its first address of the family"),
+    { FIELD_AT(struct question, pair), .type = FIELD_INLINE, .record = &follow_pair_record },
     { FIELD_AT(struct question, plan), .type = FIELD_INLINE, .record = &plan_record },
 };
 static const struct record question_record = RECORD(question, question_fields);
 
 struct request {
-    struct remote_flags remote;
+    struct follow_flags flags;
     struct question question;
-    const char *engines, *output;
-    bool json, check, watch, detach;
+    const char *engines;
+    bool watch;
 };
 
 /* One run of the command. */
 struct view {
     const struct request *request;
-    struct remote *remote;
-    struct progress progress;
-    char run[UUID_SIZE];
-    int64_t index;         /* of the case that runs, -1 before the first */
-    char note[LABEL_SIZE]; /* what it is at */
-    bool asked_to_stop, over;
-    enum run_outcome outcome;
-    char reason[REASON_SIZE];
+    int64_t index; /* of the case that runs, -1 before the first */
 };
-
-static enum exit_code complain(const char *text)
-{
-    fprintf(stderr, "sonde run: %s\n", text);
-    return EXIT_FAILED;
-}
 
 /* --- what is asked for ------------------------------------------------------------------------ */
 
@@ -103,18 +82,10 @@ static void set_defaults(struct plan *plan)
 static enum exit_code check_request(struct request *request)
 {
     struct fault fault = { "" };
-    const char *names[] = { request->question.from, request->question.to };
-    const char *flags[] = { "from", "to" };
+    enum exit_code code = follow_check("run", &request->question.pair);
 
-    for (size_t i = 0; i < 2; i++) {
-        if (!identity_name_ok(names[i])) {
-            fprintf(stderr,
-                    "sonde run: --%s: an agent's name is needed: 1 to 128 of A-Z a-z 0-9 . _ -, no "
-                    "dot first\n",
-                    flags[i]);
-            return EXIT_USAGE;
-        }
-    }
+    if (code != EXIT_MEASURED)
+        return code;
     if (engines_choose(&request->question.plan, request->engines, engines_anywhere, &fault) !=
         STATUS_OK) {
         fprintf(stderr, "sonde run: --engine: %s\n", fault.text);
@@ -138,19 +109,11 @@ static enum options_result parse(struct request *request, int argc, char **argv)
           .argument = "NAME,...",
           .value = &request->engines,
           .help = "single, batch, or all (default: batch, which agents on macOS lack)" },
-        { .name = "output",
-          .argument = "DIR",
-          .value = &request->output,
-          .help = "where the archive goes (default: ./sonde-runs)" },
-        { .name = "json", .flag = &request->json, .help = "print run.json and nothing else" },
-        { .name = "check", .flag = &request->check, .help = "exit 3 when a case fails" },
+        { .name = "check", .flag = &request->flags.check, .help = "exit 3 when a case fails" },
         { .name = "watch",
           .flag = &request->watch,
           .help = "tell every step, also where stderr is no terminal" },
-        { .name = "detach",
-          .flag = &request->detach,
-          .help = "print the run's id and do not wait for it" },
-        REMOTE_OPTIONS(&request->remote),
+        FOLLOW_OPTIONS(&request->flags),
     };
     struct options options = { .command = "sonde run",
                                .usage = "--from AGENT --to AGENT [flags]",
@@ -164,59 +127,23 @@ static enum options_result parse(struct request *request, int argc, char **argv)
     return options_parse(&options, argc, argv);
 }
 
-/* --- asking for it -----------------------------------------------------------------------------
- */
-
 static void copy_list(struct list *to, const struct list *from, size_t element_size)
 {
+    *to = (struct list){ 0 };
     for (size_t i = 0; i < from->count; i++)
         memcpy(list_append_sized(to, element_size), (const char *)from->items + i * element_size,
                element_size);
 }
 
-static void make_order(struct view *view, int argc, char **argv, struct message_run *order)
+static void set_plan(const struct plan *plan, struct message_run *order)
 {
-    const struct request *request = view->request;
-    const struct plan *plan = &request->question.plan;
-    struct run words = { .schema = "" };
+    struct plan *copy = &order->of_cases.plan;
 
-    message_init(order, MESSAGE_RUN);
-    order->request = remote_request(view->remote);
-    text_copy(order->from, sizeof order->from, request->question.from);
-    text_copy(order->to, sizeof order->to, request->question.to);
-    text_copy(order->address, sizeof order->address, request->question.address);
-    order->of_cases.plan = *plan;
-    order->of_cases.plan.payloads = order->of_cases.plan.windows = order->of_cases.plan.engines = (struct list){ 0 };
-    copy_list(&order->of_cases.plan.payloads, &plan->payloads, sizeof(int64_t));
-    copy_list(&order->of_cases.plan.windows, &plan->windows, sizeof(int64_t));
-    copy_list(&order->of_cases.plan.engines, &plan->engines, sizeof(int));
-    keep_describe(&words, argc, argv);
-    order->command = words.command;
-}
-
-static enum status ask(struct view *view, int argc, char **argv, struct fault *fault)
-{
-    struct message_run order;
-    union message answer;
-    enum status status;
-
-    make_order(view, argc, argv, &order);
-    status = record_check(message_kinds[MESSAGE_RUN].record, &order, fault);
-    if (status == STATUS_OK)
-        status = remote_ask(view->remote, &order, MESSAGE_ACCEPTED, &answer, fault);
-    message_done(&order);
-    if (status != STATUS_OK)
-        return status;
-    text_copy(view->run, sizeof view->run, answer.accepted.run);
-    if (answer.accepted.waits_for[0] != '\0')
-        fprintf(stderr, "sonde run: run %s waits for run %s to end\n", view->run,
-                answer.accepted.waits_for);
-    else
-        fprintf(stderr, "sonde run: run %s, %lld cases from %s to %s\n", view->run,
-                (long long)answer.accepted.cases, view->request->question.from,
-                view->request->question.to);
-    message_done(&answer);
-    return STATUS_OK;
+    order->kind = WORK_CASES;
+    *copy = *plan;
+    copy_list(&copy->payloads, &plan->payloads, sizeof(int64_t));
+    copy_list(&copy->windows, &plan->windows, sizeof(int64_t));
+    copy_list(&copy->engines, &plan->engines, sizeof(int));
 }
 
 /* --- while it runs -----------------------------------------------------------------------------
@@ -239,8 +166,19 @@ static double all_seconds(const struct plan *plan)
     return total;
 }
 
-static void begin_case(struct view *view, int64_t index)
+static void describe(const struct follow *follow, const struct message_accepted *accepted,
+                     char *out_text, size_t size)
 {
+    const struct view *view = follow->context;
+    const struct follow_pair *pair = &view->request->question.pair;
+
+    snprintf(out_text, size, "%lld cases from %s to %s", (long long)accepted->cases, pair->from,
+             pair->to);
+}
+
+static void begin_case(struct follow *follow, int64_t index)
+{
+    struct view *view = follow->context;
     const struct plan *plan = &view->request->question.plan;
     char label[LABEL_SIZE], payload[TEXT_QUANTITY_SIZE];
     struct case_params params;
@@ -253,31 +191,32 @@ static void begin_case(struct view *view, int64_t index)
     snprintf(label, sizeof label, "[%lld/%zu] %s B, window %lld, %s, repeat %lld",
              (long long)index + 1, plan_case_count(plan), payload, (long long)params.window,
              engine_names[params.engine], (long long)params.repeat);
-    progress_begin(&view->progress, label, seconds_of(&params));
+    progress_begin(&follow->progress, label, seconds_of(&params));
 }
 
-static void on_progress(struct view *view, const struct message_run_progress *message)
+static void on_progress(struct follow *follow, const struct message_run_progress *message)
 {
+    const struct view *view = follow->context;
     char state[sizeof message->state];
 
-    begin_case(view, message->index);
+    begin_case(follow, message->index);
     text_copy(state, sizeof state, message->state);
     utf8_mask(state);
     if (message->sent > 0)
-        snprintf(view->note, sizeof view->note, "%s, %s: %lld sent, %lld back", state,
+        snprintf(follow->note, sizeof follow->note, "%s, %s: %lld sent, %lld back", state,
                  phase_kind_names[message->phase], (long long)message->sent,
                  (long long)message->received);
     else
-        snprintf(view->note, sizeof view->note, "%s", state);
-    if (view->request->watch && !view->progress.live)
-        fprintf(stderr, "case %lld: %s\n", (long long)message->index + 1, view->note);
+        snprintf(follow->note, sizeof follow->note, "%s", state);
+    if (view->request->watch && !follow->progress.live)
+        fprintf(stderr, "case %lld: %s\n", (long long)message->index + 1, follow->note);
 }
 
-static void on_case(struct view *view, const struct case_row *row)
+static void on_case(struct follow *follow, const struct case_row *row)
 {
     char outcome[REASON_SIZE + 64], error[REASON_SIZE];
 
-    begin_case(view, row->index);
+    begin_case(follow, row->index);
     text_copy(error, sizeof error, row->error);
     utf8_mask(error);
     if (row->status == CASE_ERROR)
@@ -287,65 +226,18 @@ static void on_case(struct view *view, const struct case_row *row)
                  (long long)row->forward_lost, (long long)row->reverse_lost);
     else
         snprintf(outcome, sizeof outcome, "pass, %.0f echoes/s", row->echoes_per_second);
-    progress_end(&view->progress, row->status != CASE_PASS, outcome);
+    progress_end(&follow->progress, row->status != CASE_PASS, outcome);
 }
 
-static void on_message(struct view *view, const union message *message)
+static void on_message(struct follow *follow, const union message *message)
 {
-    if (message->type == MESSAGE_RUN_PROGRESS &&
-        strcmp(message->run_progress.run, view->run) == 0) {
-        on_progress(view, &message->run_progress);
-    } else if (message->type == MESSAGE_CASE_DONE &&
-               strcmp(message->case_done.row.run, view->run) == 0) {
-        on_case(view, &message->case_done.row);
-    } else if (message->type == MESSAGE_RUN_DONE && strcmp(message->run_done.run, view->run) == 0) {
-        view->over = true;
-        view->outcome = message->run_done.outcome;
-        text_copy(view->reason, sizeof view->reason, message->run_done.reason);
-    }
+    if (message->type == MESSAGE_RUN_PROGRESS)
+        on_progress(follow, &message->run_progress);
+    else if (message->type == MESSAGE_CASE_DONE)
+        on_case(follow, &message->case_done.row);
 }
 
-/* The first interrupt stops the measurement at both hosts; the run then ends by itself. */
-static enum status stop_when_asked(struct view *view, struct fault *fault)
-{
-    struct message_stop stop;
-
-    if (view->asked_to_stop || !atomic_load(&interrupt_finish))
-        return STATUS_OK;
-    view->asked_to_stop = true;
-    snprintf(view->note, sizeof view->note, "stopping; interrupt again to leave at once");
-    message_init(&stop, MESSAGE_STOP);
-    stop.request = remote_request(view->remote);
-    text_copy(stop.run, sizeof stop.run, view->run);
-    return remote_send(view->remote, &stop, fault);
-}
-
-static enum status follow(struct view *view, struct fault *fault)
-{
-    enum status status = STATUS_OK;
-
-    while (!view->over && status == STATUS_OK && !atomic_load(&interrupt_stop)) {
-        union message message;
-
-        status = remote_receive(view->remote, LOOK_NS, &message, fault);
-        if (status == STATUS_OK) {
-            on_message(view, &message);
-            message_done(&message);
-        } else if (status == STATUS_AGAIN) {
-            status = STATUS_OK;
-        }
-        progress_tick(&view->progress, view->note);
-        if (status == STATUS_OK)
-            status = stop_when_asked(view, fault);
-    }
-    if (status == STATUS_OK && !view->over)
-        return fault_set(fault, STATUS_INTERRUPTED, "interrupted; run %s may still be stopping",
-                         view->run);
-    return status;
-}
-
-/* --- afterwards --------------------------------------------------------------------------------
- */
+/* --- afterwards ------------------------------------------------------------------------------- */
 
 /* Where no sender has begun, as when a host refused, the reason is all there is to tell. */
 static bool has_begun(const struct run *run)
@@ -359,62 +251,34 @@ static bool has_begun(const struct run *run)
     return false;
 }
 
-static enum exit_code keep(struct view *view, char **argv)
+static enum exit_code outcome(const struct follow *follow, const struct run *run)
 {
-    const struct request *request = view->request;
-    char path[ARCHIVE_PATH_SIZE] = "";
-    struct fault fault = { "" };
-    enum exit_code kept, code;
-    struct run run;
-
-    if (view->outcome == RUN_FAILED)
-        complain(view->reason);
-    if (remote_fetch_run(view->remote, view->run, &run, &fault) != STATUS_OK)
-        return view->outcome == RUN_FAILED ? EXIT_FAILED : complain(fault.text);
-    if (view->outcome == RUN_FAILED && !has_begun(&run)) {
-        run_done(&run);
-        return EXIT_FAILED;
-    }
-    kept = keep_run(argv[0], request->output, &run, path);
-    keep_print(&run, request->json, path, terminal_run);
-    code = view->outcome == RUN_FAILED ? EXIT_FAILED : keep_outcome(argv[0], &run, request->check);
-    run_done(&run);
-    return kept == EXIT_MEASURED ? code : kept;
+    return keep_outcome(follow->command, run, follow->flags->check);
 }
 
 static enum exit_code measure(const struct request *request, int argc, char **argv)
 {
+    static const struct follow_kind kind = { describe, on_message, has_begun, outcome };
+    const struct question *question = &request->question;
     struct view view = { .request = request, .index = -1 };
-    struct fault fault = { "" };
-    enum exit_code code = EXIT_FAILED;
-    enum status status;
+    struct follow follow = { .command = argv[0],
+                             .flags = &request->flags,
+                             .kind = &kind,
+                             .context = &view,
+                             .at_most_s = all_seconds(&question->plan) };
+    struct message_run order;
+    enum exit_code code;
 
-    interrupt_catch();
-    status = remote_open(&request->remote, &view.remote, &fault);
-    if (status == STATUS_OK)
-        status = ask(&view, argc, argv, &fault);
-    if (status == STATUS_OK && request->detach) {
-        printf("%s\n", view.run);
-        remote_close(view.remote);
-        return EXIT_MEASURED;
-    }
-    if (status == STATUS_OK) {
-        progress_init(&view.progress, all_seconds(&request->question.plan));
-        status = follow(&view, &fault);
-        progress_done(&view.progress);
-    }
-    if (status != STATUS_OK)
-        complain(fault.text);
-    else
-        code = keep(&view, argv);
-    remote_close(view.remote);
+    follow_order(&question->pair, argc, argv, &order);
+    set_plan(&question->plan, &order);
+    code = follow_run(&follow, &order);
+    message_done(&order);
     return code;
 }
 
 enum exit_code command_run(int argc, char **argv)
 {
-    struct request request = { .engines = "batch", .output = "sonde-runs" };
-    struct fault fault = { "" };
+    struct request request = { .flags = { .output = "sonde-runs" }, .engines = "batch" };
     enum exit_code code = EXIT_USAGE;
 
     record_init(&question_record, &request.question);
@@ -427,10 +291,8 @@ enum exit_code command_run(int argc, char **argv)
         break;
     case OPTIONS_GO:
         code = check_request(&request);
-        if (code == EXIT_MEASURED && archive_prepare(request.output, &fault) != STATUS_OK) {
-            fprintf(stderr, "sonde run: --output: %s\n", fault.text);
-            code = EXIT_USAGE;
-        }
+        if (code == EXIT_MEASURED)
+            code = keep_prepare(argv[0], request.flags.output);
         if (code == EXIT_MEASURED)
             code = measure(&request, argc, argv);
         break;

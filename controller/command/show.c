@@ -16,7 +16,7 @@ struct request {
 
 static enum exit_code show(const struct request *request, const char *command)
 {
-    char path[ARCHIVE_PATH_SIZE] = "";
+    const struct keep how = { command, request->output, request->json, terminal_run };
     struct remote *remote = NULL;
     struct fault fault = { "" };
     struct run run;
@@ -32,8 +32,7 @@ static enum exit_code show(const struct request *request, const char *command)
         fprintf(stderr, "sonde %s: %s\n", command, fault.text);
         return EXIT_FAILED;
     }
-    code = keep_run(command, request->output, &run, path);
-    keep_print(&run, request->json, path, terminal_run);
+    code = keep_run(&how, &run);
     run_done(&run);
     return code;
 }
@@ -52,9 +51,11 @@ enum exit_code command_show(int argc, char **argv)
     struct options options = {
         .command = "sonde show",
         .usage = "RUN [flags]",
-        .about = "Fetches a run between two hosts from a controller as an archive, which `sonde\n"
-                 "report` reads, and prints its account. RUN is \"latest\", or the first letters\n"
-                 "(4 at least) of its id, as `sonde results` prints it.",
+        .about =
+            "Fetches a run between two hosts, of cases or of path MTUs, from a controller as an\n"
+            "archive, which `sonde report` reads, and prints what it says. RUN is \"latest\", or "
+            "the\n"
+            "first letters (4 at least) of its id, as `sonde results` prints it.",
         .table = table,
         .count = sizeof table / sizeof table[0],
         .operands = request.words,

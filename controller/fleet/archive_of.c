@@ -1,123 +1,15 @@
 /* Owns how a stored run becomes an archive: which reports and rows make which case and host. What
- * two reports say together is verdict's. */
+ * two reports say together is joined.c's. */
 #include "controller/fleet/archive_of.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/fleet/joined.h"
 #include "controller/fleet/verdict.h"
 #include "proto/base/memory.h"
 #include "proto/base/text.h"
-#include "proto/wire/record_msgpack.h"
 #include "source_hash.h"
-
-/* --- the reports of a case ------------------------------------------------------------------ */
-
-void case_reports_done(struct case_reports *reports)
-{
-    for (size_t i = 0; i < END_COUNT; i++) {
-        record_done(&report_record, reports->ends[i]);
-        free(reports->ends[i]);
-        reports->ends[i] = NULL;
-    }
-}
-
-/* STATUS_INVALID: it is there and no report. */
-static enum status read_report(struct store *store, const char *id, struct report **out_report)
-{
-    struct report *report;
-    struct buf body;
-    enum status status;
-
-    buf_init(&body, LIMIT_RESULT_BYTES);
-    status = store_result(store, id, &body);
-    if (status == STATUS_OK) {
-        report = memory_new(1, sizeof *report);
-        if (record_from_msgpack(&report_record, body.data, body.length, report, NULL) !=
-            STATUS_OK) {
-            free(report);
-            status = STATUS_INVALID;
-        } else {
-            *out_report = report;
-        }
-    }
-    buf_done(&body);
-    return status;
-}
-
-enum status case_reports_read(struct store *store, const char *run, int64_t index,
-                              struct case_reports *out_reports, unsigned *out_unreadable)
-{
-    struct case_reports reports = { { NULL, NULL } };
-    char ids[END_COUNT][UUID_SIZE];
-    enum status status = store_case_reports(store, run, index, ids);
-    unsigned unreadable = 0;
-
-    for (size_t i = 0; i < END_COUNT && status == STATUS_OK; i++) {
-        if (ids[i][0] == '\0')
-            continue;
-        status = read_report(store, ids[i], &reports.ends[i]);
-        if (status != STATUS_INVALID)
-            continue;
-        unreadable |= 1U << i;
-        status = STATUS_OK;
-    }
-    if (status != STATUS_OK) {
-        case_reports_done(&reports);
-        return status;
-    }
-    *out_reports = reports;
-    *out_unreadable = unreadable;
-    return STATUS_OK;
-}
-
-void case_reports_join(const struct case_reports *reports, const struct run_entry *entry,
-                       struct case_result *out_result)
-{
-    struct case_params wanted;
-
-    verdict_join(reports->ends[END_SENDER], reports->ends[END_ECHO], out_result);
-    assert((size_t)out_result->index < plan_case_count(&entry->plan));
-    wanted = plan_case(&entry->plan, (size_t)out_result->index);
-    if (case_params_equal(&out_result->params, &wanted))
-        return;
-    out_result->params = wanted;
-    out_result->status = CASE_ERROR;
-    text_copy(out_result->error, sizeof out_result->error,
-              "the reports are of other parameters than the plan has");
-}
-
-void archive_of_case(const struct run_entry *entry, const struct case_result *result,
-                     struct case_row *out_row)
-{
-    const struct phase *measure = &result->phases.measure;
-
-    record_init(&case_row_record, out_row);
-    text_copy(out_row->run, sizeof out_row->run, entry->run);
-    text_copy(out_row->started, sizeof out_row->started, entry->started);
-    text_copy(out_row->from, sizeof out_row->from, entry->from);
-    text_copy(out_row->to, sizeof out_row->to, entry->to);
-    out_row->params = result->params;
-    out_row->index = result->index;
-    out_row->status = result->status;
-    text_copy(out_row->error, sizeof out_row->error, result->error);
-    if (!measure->present)
-        return;
-    out_row->sent = measure->forward.sent;
-    out_row->received = measure->reverse.received;
-    out_row->forward_lost = measure->forward.lost;
-    out_row->reverse_lost = measure->reverse.lost;
-    out_row->forward_lost_to = measure->forward.lost_to;
-    out_row->reverse_lost_to = measure->reverse.lost_to;
-    out_row->echoes_per_second = measure->echoes_per_second;
-    if (!result->rtt_ns.present)
-        return;
-    out_row->rtt_p50_ns = result->rtt_ns.p50;
-    out_row->rtt_p99_ns = result->rtt_ns.p99;
-}
-
-/* --- a run ---------------------------------------------------------------------------------- */
 
 /* An archive while it is made. */
 struct making {
@@ -126,10 +18,10 @@ struct making {
     struct run *run;
     char **errors; /* by index: what the store says of a case that could not be measured */
     size_t count;
-    struct report *first[END_COUNT], *last[END_COUNT]; /* may be the same */
-    char finished[32];                                 /* the latest end that a report tells */
-    int64_t step_ns[END_COUNT]; /* the largest step of each host's wall clock */
-    size_t measured;            /* cases with a report */
+    void *first[END_COUNT], *last[END_COUNT]; /* reports of the run's kind; may be the same */
+    char finished[32];                        /* the latest end that a report tells */
+    int64_t step_ns[END_COUNT];               /* the largest step of each host's wall clock */
+    size_t measured;                          /* cases with a report */
 };
 
 static char *copy_of(const char *text)
@@ -141,19 +33,32 @@ static char *copy_of(const char *text)
     return copy;
 }
 
-static void note_errors(struct making *making, const struct message_results *results)
+/* The first error of a case's rows is its error. */
+static void note_error(struct making *making, int64_t row, enum case_status status,
+                       const char *error)
+{
+    int64_t index = work_case_of(making->entry->work.kind, row);
+
+    if (status == CASE_ERROR && (size_t)index < making->count && making->errors[index] == NULL)
+        making->errors[index] = copy_of(error);
+}
+
+/* Returns the number of the last row. */
+static int64_t note_errors(struct making *making, const struct message_results *results)
 {
     const struct case_row *rows = results->rows.items;
+    const struct mtu_row *mtu_rows = results->mtu_rows.items;
+    int64_t last = NONE_INT;
 
     for (size_t i = 0; i < results->rows.count; i++) {
-        char **place;
-
-        if (rows[i].status != CASE_ERROR || (size_t)rows[i].index >= making->count)
-            continue;
-        place = &making->errors[rows[i].index];
-        free(*place);
-        *place = copy_of(rows[i].error);
+        note_error(making, rows[i].index, rows[i].status, rows[i].error);
+        last = rows[i].row;
     }
+    for (size_t i = 0; i < results->mtu_rows.count; i++) {
+        note_error(making, mtu_rows[i].index, mtu_rows[i].status, mtu_rows[i].error);
+        last = mtu_rows[i].row;
+    }
+    return last;
 }
 
 /* The rows of a run come in pages. */
@@ -166,60 +71,61 @@ static enum status read_errors(struct making *making, struct fault *fault)
 
     message_init(&query, MESSAGE_LIST_RESULTS);
     text_copy(query.run, sizeof query.run, making->entry->run);
+    query.kind = making->entry->work.kind;
     query.limit = LIMIT_ROWS;
     while (more) {
         message_init(&results, MESSAGE_RESULTS);
         status = store_cases(making->store, &query, &results, fault);
         if (status != STATUS_OK)
             return status;
-        note_errors(making, &results);
-        more = results.more && results.rows.count > 0;
-        if (more)
-            query.before =
-                ((const struct case_row *)results.rows.items)[results.rows.count - 1].row;
+        query.before = note_errors(making, &results);
+        more = results.more && query.before != NONE_INT;
         message_done(&results);
     }
     return STATUS_OK;
 }
 
 /* Keeps the first and the last report of an end; the others are freed with their case. */
-static void keep_report(struct making *making, size_t end, struct report **report)
+static void keep_report(struct making *making, size_t end, void *report)
 {
-    struct report *old = making->last[end];
-    int64_t step_ns = (*report)->host.clock_step_ns;
+    enum work_kind kind = making->entry->work.kind;
+    int64_t step_ns = report_host(kind, report)->clock_step_ns;
+    const char *finished = report_finished(kind, report);
+    void *old = making->last[end];
 
     if (step_ns != NONE_INT && llabs(step_ns) > llabs(making->step_ns[end]))
         making->step_ns[end] = step_ns;
-    if (strcmp((*report)->finished, making->finished) > 0)
-        text_copy(making->finished, sizeof making->finished, (*report)->finished);
+    if (strcmp(finished, making->finished) > 0)
+        text_copy(making->finished, sizeof making->finished, finished);
     if (making->first[end] == NULL)
-        making->first[end] = *report;
-    making->last[end] = *report;
-    *report = NULL;
-    if (old != NULL && old != making->first[end]) {
-        record_done(&report_record, old);
-        free(old);
+        making->first[end] = report;
+    making->last[end] = report;
+    if (old != making->first[end])
+        report_free(kind, old);
+}
+
+static void keep_reports(struct making *making, struct reports *reports)
+{
+    making->measured += !reports_none(reports);
+    for (size_t i = 0; i < END_COUNT; i++) {
+        if (reports->ends[i] != NULL)
+            keep_report(making, i, reports->ends[i]);
+        reports->ends[i] = NULL;
     }
 }
 
-static void add_error(struct making *making, size_t index, const char *error)
+static void add_case(struct making *making, size_t index, const struct reports *reports,
+                     const char *error)
 {
     struct case_result *result = list_append_sized(&making->run->cases, sizeof *result);
 
-    record_init(&case_result_record, result);
-    result->index = (int64_t)index;
-    result->params = plan_case(&making->entry->plan, index);
-    result->status = CASE_ERROR;
-    text_copy(result->error, sizeof result->error, error);
-}
-
-/* What the controller saw while it waited explains more than that a report is missing. */
-static void prefer_error(const struct making *making, const struct case_reports *reports,
-                         struct case_result *result)
-{
-    const char *error = making->errors[result->index];
-
-    if (error != NULL && (reports->ends[END_SENDER] == NULL || reports->ends[END_ECHO] == NULL))
+    if (reports_none(reports)) {
+        joined_error(making->entry, (int64_t)index, error, result);
+        return;
+    }
+    joined_case(reports, making->entry, result);
+    /* What the controller saw while it waited explains more than that a report is missing. */
+    if (!reports_both(reports) && error[0] != '\0')
         text_copy(result->error, sizeof result->error, error);
 }
 
@@ -228,31 +134,25 @@ static bool is_complete(const struct run_entry *entry)
     return entry->outcome == RUN_COMPLETE && entry->finished[0] != '\0';
 }
 
-static enum status add_case(struct making *making, size_t index)
+/* A case of which nothing is known at all may be one that it never came to. */
+static enum status add(struct making *making, size_t index)
 {
-    struct case_reports reports = { { NULL, NULL } };
-    struct case_result *result;
-    unsigned unreadable = 0;
-    enum status status =
-        case_reports_read(making->store, making->entry->run, (int64_t)index, &reports, &unreadable);
+    const char *error = making->errors[index] != NULL ? making->errors[index] : "";
+    struct reports reports;
+    enum status status = reports_read(making->store, making->entry, (int64_t)index, &reports);
 
     if (status != STATUS_OK)
         return status;
-    if (reports.ends[END_SENDER] == NULL && reports.ends[END_ECHO] == NULL) {
-        if (making->errors[index] != NULL)
-            add_error(making, index, making->errors[index]);
-        else if (unreadable != 0 || is_complete(making->entry))
-            add_error(making, index, "there is no report that can be read");
-        return STATUS_OK;
+    if (reports_none(&reports) && error[0] == '\0') {
+        if (reports.unreadable == 0 && !is_complete(making->entry))
+            return STATUS_OK;
+        error = "there is no report that can be read";
     }
-    making->measured++;
-    result = list_append_sized(&making->run->cases, sizeof *result);
-    case_reports_join(&reports, making->entry, result);
-    prefer_error(making, &reports, result);
-    for (size_t i = 0; i < END_COUNT; i++) {
-        if (reports.ends[i] != NULL)
-            keep_report(making, i, &reports.ends[i]);
-    }
+    if (making->entry->work.kind == WORK_CASES)
+        add_case(making, index, &reports, error);
+    else
+        joined_session(&reports, making->entry, (int64_t)index, error, making->run);
+    keep_reports(making, &reports);
     return STATUS_OK;
 }
 
@@ -271,14 +171,18 @@ static void unknown_host(const struct making *making, enum end_role end, struct 
 
 static void add_hosts(struct making *making)
 {
+    enum work_kind kind = making->entry->work.kind;
+
     for (size_t i = 0; i < END_COUNT; i++) {
         struct host *host = list_append_sized(&making->run->hosts, sizeof *host);
 
-        if (making->first[i] == NULL)
+        if (making->first[i] == NULL) {
             unknown_host(making, (enum end_role)i, host);
-        else
-            verdict_host(making->first[i], making->last[i], host);
-        if (making->first[i] != NULL && host->clock_step_ns != NONE_INT)
+            continue;
+        }
+        verdict_host((enum end_role)i, report_host(kind, making->first[i]),
+                     report_host(kind, making->last[i]), host);
+        if (host->clock_step_ns != NONE_INT)
             host->clock_step_ns = making->step_ns[i];
     }
 }
@@ -297,7 +201,10 @@ static void add_head(struct making *making)
     for (size_t i = 0; i < entry->command.count; i++)
         *(char **)list_append_sized(&run->command, sizeof(char *)) = copy_of(words[i]);
     text_copy(run->started, sizeof run->started, entry->started);
-    plan_copy(&entry->plan, &run->plan);
+    if (entry->work.kind == WORK_CASES)
+        plan_copy(&entry->work.plan, &run->plan);
+    else
+        mtu_plan_copy(&entry->work.mtu_plan, &run->mtu_plan);
 }
 
 /* While it runs, or where hosts' clocks differ, an end is taken that is not before the start. */
@@ -317,13 +224,12 @@ static void add_end(struct making *making)
 
 static void making_done(struct making *making)
 {
+    enum work_kind kind = making->entry->work.kind;
+
     for (size_t i = 0; i < END_COUNT; i++) {
-        if (making->last[i] != making->first[i]) {
-            record_done(&report_record, making->last[i]);
-            free(making->last[i]);
-        }
-        record_done(&report_record, making->first[i]);
-        free(making->first[i]);
+        if (making->last[i] != making->first[i])
+            report_free(kind, making->last[i]);
+        report_free(kind, making->first[i]);
     }
     for (size_t i = 0; i < making->count; i++)
         free(making->errors[i]);
@@ -333,17 +239,17 @@ static void making_done(struct making *making)
 enum status archive_of_run(struct store *store, const struct run_entry *entry, struct run *out_run,
                            struct fault *fault)
 {
-    size_t count = plan_case_count(&entry->plan);
+    size_t count = work_count(&entry->work);
     struct run run;
     struct making making = { .store = store, .entry = entry, .run = &run, .count = count };
     enum status status;
 
     making.errors = memory_new(count, sizeof *making.errors);
-    run_init(&run, RUN_PAIR);
+    run_init(&run, entry->work.kind == WORK_CASES ? RUN_PAIR : RUN_MTU);
     add_head(&making);
     status = read_errors(&making, fault);
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {
-        status = add_case(&making, i);
+        status = add(&making, i);
         if (status != STATUS_OK)
             (void)fault_set(fault, status, "case %zu of run %s cannot be read", i, entry->run);
     }

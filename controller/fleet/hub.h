@@ -9,8 +9,10 @@
  * in than one batch holds; agents whose results were not taken are sent away once it can, and send
  * everything again.
  *
- * Runs wait for their hosts in the order of their coming; closed loops have both to themselves. All
- * progress of a run goes to the operator who asked for it while that connection lives.
+ * Runs wait for their hosts in the order of their coming; closed loops and loss by size have both
+ * to themselves, searches of path MTU and paced cases share them. All progress of a run goes to the
+ * operator who asked for it while that connection lives. A path MTU that is another than in the run
+ * before, or that changes while it is watched, is a line in the log.
  */
 #ifndef SONDE_FLEET_HUB_H
 #define SONDE_FLEET_HUB_H

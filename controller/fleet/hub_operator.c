@@ -1,5 +1,4 @@
-/* Owns what an operator may ask for, and every reason to refuse it. */
-#include <arpa/inet.h>
+/* Owns what an operator may ask for. Whether a run can be is hub_order.c's to say. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,9 +8,6 @@
 #include "proto/base/log.h"
 #include "proto/base/text.h"
 #include "proto/wire/record_json.h"
-#include "proto/wire/stamp.h"
-
-/* An end of a session waits for the other one, which may listen first, for less than this. */
 
 void hub_answer_error(struct hub *hub, const struct connection *operator_, int64_t request,
                       const char *reason)
@@ -26,100 +22,17 @@ void hub_answer_error(struct hub *hub, const struct connection *operator_, int64
 
 /* --- run ------------------------------------------------------------------------------------ */
 
-static enum status check_agent(const struct hub *hub, const char *flag, const char *name,
-                               struct fault *fault)
-{
-    const char *nearest;
-
-    if (fleet_peer(hub->fleet, name) != 0)
-        return STATUS_OK;
-    if (fleet_knows(hub->fleet, name))
-        return fault_set(fault, STATUS_NOT_FOUND, "%s: agent %s is not connected", flag, name);
-    nearest = fleet_nearest(hub->fleet, name);
-    if (nearest != NULL)
-        return fault_set(fault, STATUS_NOT_FOUND, "%s: no agent is called %s; did you mean %s?",
-                         flag, name, nearest);
-    return fault_set(fault, STATUS_NOT_FOUND, "%s: no agent is called %s; %zu are known", flag,
-                     name, fleet_count(hub->fleet));
-}
-
-/* A zone is an interface of `from`: only that host can check it. */
-static bool is_address(const char *text, enum family family)
-{
-    unsigned char unused[sizeof(struct in6_addr)];
-    char address[ADDR_TEXT_SIZE];
-    size_t length = strcspn(text, "%");
-
-    if (text[length] == '%' && (family == FAMILY_IPV4 || text[length + 1] == '\0'))
-        return false;
-    text_copy(address, sizeof address, text);
-    address[length] = '\0';
-    return inet_pton(family == FAMILY_IPV4 ? AF_INET : AF_INET6, address, unused) == 1;
-}
-
-static enum status find_address(const struct hub *hub, const struct message_run *order,
-                                char out_address[ADDR_TEXT_SIZE], struct fault *fault)
-{
-    enum family family = order->of_cases.plan.common.family;
-    const char *address = order->address;
-
-    if (address[0] == '\0')
-        address = fleet_address(hub->fleet, order->to, family);
-    if (address[0] == '\0')
-        return fault_set(fault, STATUS_NOT_FOUND,
-                         "family: agent %s has told of no %s address; give one with address",
-                         order->to, family_name(family));
-    if (!is_address(address, family))
-        return fault_set(fault, STATUS_INVALID,
-                         "address: \"%s\" is no %s address: allowed is a number without a port, "
-                         "with a zone where it is link-local",
-                         address, family_name(family));
-    /* Brackets and a port come around it. */
-    if (strlen(address) + sizeof "[]:65535" > ADDR_TEXT_SIZE)
-        return fault_set(fault, STATUS_TOO_LARGE, "address: it is too long");
-    text_copy(out_address, ADDR_TEXT_SIZE, address);
-    return STATUS_OK;
-}
-
-static enum status check_order(const struct hub *hub, const struct message_run *order,
-                               char out_address[ADDR_TEXT_SIZE], struct fault *fault)
-{
-    enum status status;
-
-    if (hub->stopping)
-        return fault_set(fault, STATUS_INTERRUPTED, "the controller is being stopped");
-    if (hub->run_count >= hub->rules.runs_max)
-        return fault_set(fault, STATUS_NO_RESOURCE,
-                         "limits.runs allows %zu runs at once, and as many wait or run",
-                         hub->rules.runs_max);
-    status = check_agent(hub, "from", order->from, fault);
-    if (status == STATUS_OK)
-        status = check_agent(hub, "to", order->to, fault);
-    if (status == STATUS_OK && strcmp(order->from, order->to) == 0)
-        status = fault_set(fault, STATUS_INVALID,
-                           "from and to are both %s: a run is between two agents; \"sonde "
-                           "loopback\" measures within one host",
-                           order->from);
-    if (status == STATUS_OK)
-        status = plan_check_pair(&order->of_cases.plan, fault);
-    if (status == STATUS_OK)
-        status = find_address(hub, order, out_address, fault);
-    return status;
-}
-
 static void take_run(struct hub *hub, const struct connection *operator_, struct message_run *order)
 {
+    struct measure_addresses addresses;
     struct message_accepted accepted;
-    char address[ADDR_TEXT_SIZE];
     struct fault fault = { "" };
     int64_t request = order->request;
     const struct hub_run *run;
-    enum status status = check_order(hub, order, address, &fault);
+    enum status status = hub_check_order(hub, order, &addresses, &fault);
 
-    /* Each host has one role, so each role has its own threads. */
-    order->of_cases.plan.common.io_model = IO_MODEL_SPLIT;
     if (status == STATUS_OK)
-        status = hub_add_run(hub, order, address, operator_, &fault);
+        status = hub_add_run(hub, order, &addresses, operator_, &fault);
     if (status != STATUS_OK) {
         hub_answer_error(hub, operator_, request,
                          fault.text[0] != '\0' ? fault.text : status_text(status));
@@ -129,7 +42,7 @@ static void take_run(struct hub *hub, const struct connection *operator_, struct
     message_init(&accepted, MESSAGE_ACCEPTED);
     accepted.request = request;
     text_copy(accepted.run, sizeof accepted.run, run->entry.run);
-    accepted.cases = (int64_t)plan_case_count(&run->entry.plan);
+    accepted.cases = (int64_t)work_count(&run->entry.work);
     text_copy(accepted.waits_for, sizeof accepted.waits_for, hub_waits_for(hub));
     hub_send(hub, operator_->peer, &accepted);
 }
@@ -180,9 +93,9 @@ static enum status write_archive(struct hub *hub, const struct run_entry *entry,
 
     if (status != STATUS_OK)
         return status;
-    status = record_check(run_record_of(RUN_PAIR), &run, fault);
+    status = record_check(run_record_of(run.kind), &run, fault);
     if (status == STATUS_OK) {
-        status = record_to_json(run_record_of(RUN_PAIR), &run, out_text);
+        status = record_to_json(run_record_of(run.kind), &run, out_text);
         if (status != STATUS_OK)
             (void)fault_set(fault, status, "run %s is larger than an archive may be, %d bytes",
                             entry->run, LIMIT_JSON_BYTES);

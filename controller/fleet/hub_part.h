@@ -43,14 +43,15 @@ struct hub_run {
     struct hub *hub;
     enum hub_run_state state;
     struct run_entry entry;
-    char address[ADDR_TEXT_SIZE];
-    bool exclusive, held;
+    struct measure_addresses addresses;
+    bool held;
     uint64_t watchers[2]; /* operators: who started it, and who stopped it; 0: none */
     struct measure *measure;
-    bool *told; /* by index: whoever watches knows how this case has ended */
+    bool *told; /* by index of the row: whoever watches has it */
 };
 
-/* Work for the store that a case needs: to join its reports, or to say that it has none. */
+/* Work for the store that a case or session needs: to join its reports, or to say that it has none.
+ */
 struct case_job {
     struct case_job *next;
     char run[UUID_SIZE];
@@ -105,22 +106,28 @@ void hub_take_result(struct hub *hub, struct connection *connection,
 /* Commits what is due, does jobs, tells agents. */
 void hub_work_results(struct hub *hub);
 
+/* --- hub_join.c ----------------------------------------------------------------------------- */
+
 /* A job for a case, behind the others; `reason` "" to join. */
 void hub_add_job(struct hub *hub, const char *run, int64_t index, const char *reason);
+
+/* Does the first of them. False when the store is to be left alone for a while. */
+bool hub_do_jobs(struct hub *hub, size_t at_once);
 
 /* --- hub_runs.c ----------------------------------------------------------------------------- */
 
 /* Takes over plan and command of a message that has been checked. */
-enum status hub_add_run(struct hub *hub, struct message_run *order, const char *address,
-                        const struct connection *by, struct fault *fault) must_check;
+enum status hub_add_run(struct hub *hub, struct message_run *order,
+                        const struct measure_addresses *addresses, const struct connection *by,
+                        struct fault *fault) must_check;
 
 /* What the run that was just added waits for: another run, or "" when its hosts are its own now. */
 const char *hub_waits_for(struct hub *hub);
 
 struct hub_run *hub_find_run(const struct hub *hub, const char *run);
 
-/* A case has its row now: of two reports (`joined`), or the error that was seen here. */
-void hub_case_done(struct hub *hub, const struct case_row *row, bool joined);
+/* Both reports of a case are joined, and its rows stored. */
+void hub_case_joined(struct hub *hub, const char *run, int64_t index);
 
 /* The report of this end of a case is stored. */
 void hub_case_reported(struct hub *hub, const char *run, enum end_role role, int64_t index);
@@ -135,6 +142,26 @@ void hub_work_runs(struct hub *hub);
 void hub_tick_runs(struct hub *hub);
 struct mono hub_runs_deadline(const struct hub *hub);
 void hub_free_runs(struct hub *hub);
+
+/* --- hub_tell.c ----------------------------------------------------------------------------- */
+
+/* A message to whoever watches the run; progress only to those who can keep up. */
+void hub_tell(const struct hub_run *run, const void *message);
+void hub_tell_progress(const struct hub_run *run, const struct message_run_progress *progress);
+void hub_tell_moved(const struct hub_run *run, const struct message_run_moved *moved);
+
+/* A case, or a direction of a session, has its row now: of two reports, or of what was seen here.
+ * Told once, as what it first was. */
+void hub_case_done(struct hub *hub, const struct case_row *row);
+void hub_mtu_done(struct hub *hub, const struct mtu_row *row);
+
+/* --- hub_order.c ---------------------------------------------------------------------------- */
+
+/* Every reason to refuse a run. Fills in what it leaves open: families, and the addresses that are
+ * asked. */
+enum status hub_check_order(const struct hub *hub, struct message_run *order,
+                            struct measure_addresses *out_addresses,
+                            struct fault *fault) must_check;
 
 /* --- hub_agent.c, hub_operator.c, hub_answers.c --------------------------------------------- */
 

@@ -1,10 +1,9 @@
 /* Owns results on their way into the store, what must happen before they are acknowledged, and what
  * happens when the store cannot: nothing is acknowledged, nothing more is taken in than one batch
- * holds, and nobody is forgotten. */
+ * holds, and nobody is forgotten. What comes of a report is hub_join.c's. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/fleet/archive_of.h"
 #include "controller/fleet/hub_part.h"
 #include "proto/base/log.h"
 #include "proto/base/memory.h"
@@ -46,146 +45,6 @@ void hub_take_result(struct hub *hub, struct connection *agent, const struct mes
         hub->commit_at = mono_after(hub->now, HUB_COMMIT_NS);
 }
 
-/* --- jobs ----------------------------------------------------------------------------------- */
-
-void hub_add_job(struct hub *hub, const char *run, int64_t index, const char *reason)
-{
-    struct case_job *job = memory_new(1, sizeof *job);
-
-    text_copy(job->run, sizeof job->run, run);
-    job->index = index;
-    text_copy(job->reason, sizeof job->reason, reason);
-    *hub->jobs_end = job;
-    hub->jobs_end = &job->next;
-}
-
-static void drop_job(struct hub *hub)
-{
-    struct case_job *job = hub->jobs;
-
-    hub->jobs = job->next;
-    if (hub->jobs == NULL)
-        hub->jobs_end = &hub->jobs;
-    free(job);
-}
-
-static enum status keep_case(struct hub *hub, const struct run_entry *entry,
-                             const struct case_result *result, bool joined, struct fault *fault)
-{
-    struct case_row row;
-    enum status status;
-
-    archive_of_case(entry, result, &row);
-    status = record_check(&case_row_record, &row, fault);
-    if (status == STATUS_OK)
-        status = store_case(hub->store, &row, fault);
-    if (status == STATUS_OK)
-        hub_case_done(hub, &row, joined);
-    return status;
-}
-
-/* What was seen here, when no two reports say it better. */
-static enum status keep_error(struct hub *hub, const struct run_entry *entry,
-                              const struct case_job *job, struct fault *fault)
-{
-    struct case_result result;
-
-    record_init(&case_result_record, &result);
-    result.index = job->index;
-    result.params = plan_case(&entry->plan, (size_t)job->index);
-    result.status = CASE_ERROR;
-    text_copy(result.error, sizeof result.error, job->reason);
-    return keep_case(hub, entry, &result, false, fault);
-}
-
-static enum status join(struct hub *hub, const struct run_entry *entry,
-                        const struct case_reports *reports, struct fault *fault)
-{
-    struct case_result result;
-    enum status status;
-
-    case_reports_join(reports, entry, &result);
-    status = keep_case(hub, entry, &result, true, fault);
-    record_done(&case_result_record, &result);
-    return status;
-}
-
-static void tell_measure(struct hub *hub, const struct case_job *job,
-                         const struct case_reports *reports)
-{
-    for (size_t i = 0; i < END_COUNT; i++) {
-        if (reports->ends[i] != NULL)
-            hub_case_reported(hub, job->run, (enum end_role)i, job->index);
-    }
-}
-
-static enum status do_for_run(struct hub *hub, const struct run_entry *entry,
-                              const struct case_job *job, struct fault *fault)
-{
-    struct case_reports reports = { { NULL, NULL } };
-    unsigned unreadable = 0;
-    enum status status;
-
-    if ((size_t)job->index >= plan_case_count(&entry->plan))
-        return fault_set(fault, STATUS_RANGE, "a report is of case %lld, the plan has %zu",
-                         (long long)job->index, plan_case_count(&entry->plan));
-    status = case_reports_read(hub->store, job->run, job->index, &reports, &unreadable);
-    if (status != STATUS_OK)
-        return fault_set(fault, status, "its reports cannot be read: %s", status_text(status));
-    if (reports.ends[END_SENDER] != NULL && reports.ends[END_ECHO] != NULL)
-        status = join(hub, entry, &reports, fault);
-    else if (job->reason[0] != '\0')
-        status = keep_error(hub, entry, job, fault);
-    else if (unreadable != 0)
-        status = fault_set(fault, STATUS_INVALID, "a report of it is not of the right form");
-    else if (reports.ends[END_SENDER] == NULL && reports.ends[END_ECHO] == NULL)
-        status = fault_set(fault, STATUS_INVALID,
-                           "a report of it came from an agent that has no part in the run");
-    if (status == STATUS_OK)
-        tell_measure(hub, job, &reports);
-    case_reports_done(&reports);
-    return status;
-}
-
-static enum status do_job(struct hub *hub, const struct case_job *job, struct fault *fault)
-{
-    const struct hub_run *run = hub_find_run(hub, job->run);
-    struct run_entry entry;
-    enum status status;
-
-    if (run != NULL)
-        return do_for_run(hub, &run->entry, job, fault);
-    status = store_run(hub->store, job->run, &entry, fault);
-    if (status != STATUS_OK)
-        return status;
-    /* What names a run is a report's word, and a prefix would do for the store. */
-    if (strcmp(entry.run, job->run) == 0)
-        status = do_for_run(hub, &entry, job, fault);
-    else
-        status = fault_set(fault, STATUS_NOT_FOUND, "there is no such run");
-    record_done(&run_entry_record, &entry);
-    return status;
-}
-
-/* False when the store is to be left alone for a while. */
-static bool do_jobs(struct hub *hub, size_t at_once)
-{
-    for (; hub->jobs != NULL && at_once > 0; at_once--) {
-        const struct case_job *job = hub->jobs;
-        struct fault fault = { "" }, what = { "" };
-        enum status status = do_job(hub, job, &fault);
-
-        if (status != STATUS_OK) {
-            (void)fault_set(&what, status, "case %lld of run %s is not joined",
-                            (long long)job->index, job->run);
-            if (hub_trouble(hub, status, what.text, &fault))
-                return false;
-        }
-        drop_job(hub);
-    }
-    return true;
-}
-
 /* --- commits -------------------------------------------------------------------------------- */
 
 static int by_case(const void *a, const void *b)
@@ -219,7 +78,7 @@ static void add_joins(struct hub *hub, const struct list *ids)
     for (size_t i = 0; i < ids->count; i++) {
         const struct store_id *id = (const struct store_id *)ids->items + i;
 
-        if (strcmp(id->kind, "report") != 0)
+        if (!work_is_report(id->kind))
             continue;
         if (id->run[0] == '\0')
             note_unreadable(hub, id);
@@ -325,10 +184,10 @@ static void drain(struct hub *hub, size_t jobs)
 {
     /* A case is joined before its reports are acknowledged: whoever is killed in between is sent
      * them again. */
-    if (hub->retry_at.ns != INT64_MAX || !do_jobs(hub, jobs))
+    if (hub->retry_at.ns != INT64_MAX || !hub_do_jobs(hub, jobs))
         return;
     if (hub->jobs == NULL && hub->acks.count == 0 && mono_between(hub->commit_at, hub->now) >= 0 &&
-        (!commit(hub) || !do_jobs(hub, jobs)))
+        (!commit(hub) || !hub_do_jobs(hub, jobs)))
         return;
     if (hub->jobs != NULL)
         return;

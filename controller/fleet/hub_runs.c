@@ -8,32 +8,16 @@
 #include "proto/base/memory.h"
 #include "proto/base/text.h"
 
-enum { SSID_RUNS = 65532 / 4, PROGRESS_PENDING = 256 << 10 };
+enum { SSID_RUNS = 65532 / 4 };
 
-/* --- watchers ------------------------------------------------------------------------------- */
+/* --- what comes of reports ------------------------------------------------------------------ */
 
-static void tell_watchers(const struct hub_run *run, const void *message)
+void hub_case_joined(struct hub *hub, const char *run, int64_t index)
 {
-    for (size_t i = 0; i < 2; i++)
-        hub_send(run->hub, run->watchers[i], message);
-}
+    struct hub_run *of = hub_find_run(hub, run);
 
-void hub_case_done(struct hub *hub, const struct case_row *row, bool joined)
-{
-    struct hub_run *run = hub_find_run(hub, row->run);
-    struct message_case_done done;
-
-    if (run == NULL)
-        return;
-    /* An error that late reports have mended is told once, as what it was. */
-    if (!run->told[row->index]) {
-        message_init(&done, MESSAGE_CASE_DONE);
-        done.row = *row;
-        tell_watchers(run, &done);
-    }
-    run->told[row->index] = true;
-    if (joined && run->measure != NULL)
-        measure_joined(run->measure, row->index, hub->now);
+    if (of != NULL && of->measure != NULL)
+        measure_joined(of->measure, index, hub->now);
 }
 
 void hub_case_reported(struct hub *hub, const char *run, enum end_role role, int64_t index)
@@ -72,17 +56,14 @@ static uint16_t port_ssid(void *context)
     return (uint16_t)(1 + 4 * place);
 }
 
-/* News of what runs is worth nothing to somebody who is that far behind. */
 static void port_progress(void *context, const struct message_run_progress *progress)
 {
-    const struct hub_run *run = context;
-    const struct hub *hub = run->hub;
+    hub_tell_progress(context, progress);
+}
 
-    for (size_t i = 0; i < 2; i++) {
-        if (run->watchers[i] != 0 &&
-            hub->port.pending(hub->port.context, run->watchers[i]) < PROGRESS_PENDING)
-            hub_send(run->hub, run->watchers[i], progress);
-    }
+static void port_moved(void *context, const struct message_run_moved *moved)
+{
+    hub_tell_moved(context, moved);
 }
 
 static void port_failed(void *context, int64_t index, const char *reason)
@@ -122,7 +103,7 @@ static bool hold(struct hub *hub, size_t place, const char **out_holder)
     const struct fleet_claim claim = { .from = run->entry.from,
                                        .to = run->entry.to,
                                        .run = run->entry.run,
-                                       .exclusive = run->exclusive };
+                                       .exclusive = work_is_exclusive(&run->entry.work) };
 
     if (run->held)
         return true;
@@ -144,20 +125,24 @@ static void start(struct hub_run *run)
                                               .random = port_random,
                                               .ssid = port_ssid,
                                               .progress = port_progress,
+                                              .moved = port_moved,
                                               .failed = port_failed,
                                               .over = port_over };
     const struct hub *hub = run->hub;
     struct measure_port own = port;
-    struct measure_order order = { .plan = &run->entry.plan };
+    const struct run_entry *entry = &run->entry;
+    struct measure_order order = { .addresses = run->addresses, .work = &entry->work };
+    const char *address = run->addresses.of[work_family(&entry->work, 0)];
+    size_t count = work_count(&entry->work);
 
     own.context = run;
-    text_copy(order.run, sizeof order.run, run->entry.run);
-    text_copy(order.address, sizeof order.address, run->address);
+    text_copy(order.run, sizeof order.run, entry->run);
     run->state = HUB_RUN_MEASURES;
     run->measure = measure_new(&order, &own, hub->now, hub->port.wall(hub->port.context));
-    log_line(LOG_LEVEL_INFO, "run %s: from %s to %s (%s), %zu cases, for %s", run->entry.run,
-             run->entry.from, run->entry.to, run->address, plan_case_count(&run->entry.plan),
-             run->entry.operator_name);
+    log_line(LOG_LEVEL_INFO, "run %s: from %s to %s (%s), %zu %s, for %s", entry->run, entry->from,
+             entry->to, address, count,
+             entry->work.kind == WORK_CASES ? "cases" : "sessions of path MTU",
+             entry->operator_name);
     measure_start(run->measure, hub->now);
 }
 
@@ -188,7 +173,7 @@ static bool finish(struct hub *hub, struct hub_run *run)
     text_copy(done.run, sizeof done.run, end.run);
     text_copy(done.reason, sizeof done.reason, end.reason);
     done.outcome = end.outcome;
-    tell_watchers(run, &done);
+    hub_tell(run, &done);
     return true;
 }
 
@@ -247,14 +232,14 @@ static void fill_entry(const struct hub *hub, struct message_run *order, const c
     text_copy(out_entry->to, sizeof out_entry->to, order->to);
     text_copy(out_entry->operator_name, sizeof out_entry->operator_name, operator_name);
     wall_format(wall, out_entry->started);
-    out_entry->plan = order->of_cases.plan;
+    work_take(order, &out_entry->work);
     out_entry->command = order->command;
-    record_init(&plan_record, &order->of_cases.plan);
     order->command = (struct list){ 0 };
 }
 
-enum status hub_add_run(struct hub *hub, struct message_run *order, const char *address,
-                        const struct connection *by, struct fault *fault)
+enum status hub_add_run(struct hub *hub, struct message_run *order,
+                        const struct measure_addresses *addresses, const struct connection *by,
+                        struct fault *fault)
 {
     struct hub_run *run = memory_new(1, sizeof *run);
     enum status status;
@@ -266,10 +251,9 @@ enum status hub_add_run(struct hub *hub, struct message_run *order, const char *
         free_run(run);
         return status;
     }
-    text_copy(run->address, sizeof run->address, address);
-    run->exclusive = run->entry.plan.common.interval_ns == 0;
+    run->addresses = *addresses;
     run->watchers[0] = by->peer;
-    run->told = memory_new(plan_case_count(&run->entry.plan), sizeof *run->told);
+    run->told = memory_new(work_rows(&run->entry.work), sizeof *run->told);
     hub->runs = realloc(hub->runs, (hub->run_count + 1) * sizeof(struct hub_run *));
     if (hub->runs == NULL)
         abort();

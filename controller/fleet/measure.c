@@ -19,9 +19,9 @@ struct measure *measure_new(const struct measure_order *order, const struct meas
     struct measure *measure = memory_new(1, sizeof *measure);
 
     text_copy(measure->run, sizeof measure->run, order->run);
-    text_copy(measure->address, sizeof measure->address, order->address);
-    plan_copy(order->plan, &measure->plan);
-    measure->count = (int64_t)plan_case_count(order->plan);
+    measure->addresses = order->addresses;
+    work_copy(order->work, &measure->work);
+    measure->count = (int64_t)work_count(order->work);
     measure->port = *port;
     measure->wall_ahead_ns = wall.ns - now.ns;
     measure->outcome = RUN_COMPLETE;
@@ -32,7 +32,7 @@ void measure_free(struct measure *measure)
 {
     if (measure == NULL)
         return;
-    record_done(&plan_record, &measure->plan);
+    record_done(&work_record, &measure->work);
     free(measure);
 }
 
@@ -64,8 +64,18 @@ static void over(struct measure *measure, struct mono now)
     measure->port.over(measure->port.context, measure->outcome, measure->reason);
 }
 
+/* The port hears of it once. */
+static void tell_failure(struct measure *measure)
+{
+    if (!measure->failed || measure->told)
+        return;
+    measure->told = true;
+    measure->port.failed(measure->port.context, measure->index, measure->why);
+}
+
 static void next_case(struct measure *measure, struct mono now)
 {
+    tell_failure(measure);
     if (measure->ending || measure->index + 1 >= measure->count) {
         over(measure, now);
         return;
@@ -118,7 +128,9 @@ static void note_failure(struct measure *measure, const char *reason)
     if (measure->failed)
         return;
     measure->failed = true;
-    measure->port.failed(measure->port.context, measure->index, reason);
+    text_copy(measure->why, sizeof measure->why, reason);
+    if (!work_has_halves(&measure->work))
+        tell_failure(measure);
 }
 
 /* After this case there is no other. */
@@ -139,8 +151,8 @@ static void fail(struct measure *measure, const char *reason, struct mono now)
 
 static void phase_over(struct measure *measure, struct mono now)
 {
-    if (measure->phase == PHASE_WARMUP)
-        measure_begin_echo(measure, PHASE_MEASURE, now);
+    if (measure->phase_at + 1 < measure->phase_count)
+        measure_begin_echo(measure, measure->phase_at + 1, now);
     else
         close_case(measure, "", now);
 }
@@ -161,6 +173,7 @@ static const size_t session_at[MESSAGE_COUNT] = {
     [MESSAGE_REFUSED] = offsetof(struct message_refused, session),
     [MESSAGE_BEGUN] = offsetof(struct message_begun, session),
     [MESSAGE_PROGRESS] = offsetof(struct message_progress, session),
+    [MESSAGE_MOVED] = offsetof(struct message_moved, session),
     [MESSAGE_ENDED] = offsetof(struct message_ended, session),
     [MESSAGE_CLOSED] = offsetof(struct message_closed, session),
     [MESSAGE_FAILED] = offsetof(struct message_failed, session),
@@ -180,6 +193,14 @@ static void note_closed(struct measure *measure, enum end_role role, const union
                          (message->type == MESSAGE_FAILED && message->failed.result[0] != '\0');
 }
 
+/* When the next case would be refused too, or none was not, the run has failed. */
+static void note_refusal(struct measure *measure, const char *reason)
+{
+    measure->refused++;
+    if (work_is_alike(&measure->work) || measure->refused == measure->count)
+        note_end(measure, RUN_FAILED, reason);
+}
+
 /* This end has nothing of the session any more, and says so by itself. */
 static void take_gone(struct measure *measure, enum end_role role, const union message *message,
                       struct mono now)
@@ -196,7 +217,7 @@ static void take_gone(struct measure *measure, enum end_role role, const union m
                         refused ? "refused" : "failed",
                         refused ? message->refused.reason : message->failed.reason);
     if (refused)
-        note_end(measure, RUN_FAILED, why.text);
+        note_refusal(measure, why.text);
     fail(measure, why.text, now);
 }
 
@@ -216,42 +237,66 @@ static void take_closing(struct measure *measure, enum end_role role, const unio
 
 static void take_progress(struct measure *measure, const struct message_progress *progress)
 {
-    if (progress->phase != measure->phase)
+    if (progress->phase != measure_phase(measure)->kind)
         return;
-    measure->elapsed_s = progress->elapsed_s;
-    measure->sent = progress->sent;
-    measure->received = progress->received;
+    measure->seen = *progress;
     measure_tell(measure);
+}
+
+/* As many as a report keeps: whoever tells more does not fill watchers' queues with it. */
+static void take_moved(struct measure *measure, const struct message_moved *moved)
+{
+    enum phase_kind phase = measure_phase(measure)->kind;
+    struct message_run_moved out;
+
+    if (moved->phase != phase || measure->moves >= MTU_EVENTS_MAX)
+        return;
+    measure->moves++;
+    message_init(&out, MESSAGE_RUN_MOVED);
+    text_copy(out.run, sizeof out.run, measure->run);
+    out.family = work_family(&measure->work, measure->index);
+    out.direction = phase == PHASE_REVERSE ? MTU_REVERSE : MTU_FORWARD;
+    out.event = moved->event;
+    measure->port.moved(measure->port.context, &out);
+}
+
+/* Of the end that sends. */
+static void take_sending(struct measure *measure, const union message *message, struct mono now)
+{
+    if (message->type == MESSAGE_ENDED && message->ended.phase == measure_phase(measure)->kind)
+        measure_end_echo(measure, now);
+    else if (message->type == MESSAGE_PROGRESS)
+        take_progress(measure, &message->progress);
+    else if (message->type == MESSAGE_MOVED && measure->work.kind == WORK_MTU)
+        take_moved(measure, &message->moved);
 }
 
 /* What each state waits for; everything else that belongs to the session changes nothing. */
 static void take_awaited(struct measure *measure, enum end_role role, const union message *message,
                          struct mono now)
 {
-    enum message_type type = message->type;
-    bool sender = role == END_SENDER;
+    enum phase_kind phase = measure_phase(measure)->kind;
+    bool answers = role == measure_answerer(measure);
 
     switch (measure->state) {
     case MEASURE_OPEN_ECHO:
-        if (!sender && type == MESSAGE_OPENED)
+        if (role == END_ECHO && message->type == MESSAGE_OPENED)
             measure_open_sender(measure, message->opened.port, now);
         break;
     case MEASURE_OPEN_SENDER:
-        if (sender && type == MESSAGE_OPENED)
-            measure_begin_echo(measure, measure->phase, now);
+        if (role == END_SENDER && message->type == MESSAGE_OPENED)
+            measure_begin_echo(measure, 0, now);
         break;
     case MEASURE_BEGIN_ECHO:
-        if (!sender && type == MESSAGE_BEGUN && message->begun.phase == measure->phase)
+        if (answers && message->type == MESSAGE_BEGUN && message->begun.phase == phase)
             measure_send(measure, now);
         break;
     case MEASURE_SEND:
-        if (sender && type == MESSAGE_ENDED && message->ended.phase == measure->phase)
-            measure_end_echo(measure, now);
-        else if (sender && type == MESSAGE_PROGRESS)
-            take_progress(measure, &message->progress);
+        if (!answers)
+            take_sending(measure, message, now);
         break;
     case MEASURE_END_ECHO:
-        if (!sender && type == MESSAGE_ENDED && message->ended.phase == measure->phase)
+        if (answers && message->type == MESSAGE_ENDED && message->ended.phase == phase)
             phase_over(measure, now);
         break;
     case MEASURE_CLOSE:
@@ -354,35 +399,64 @@ static const char *late_end(const struct measure *measure)
     return sender && echo ? "both ends" : end_words[sender ? END_SENDER : END_ECHO];
 }
 
+/* What did not come in time. */
+static void explain_deadline(const struct measure *measure, struct fault *why)
+{
+    const char *answerer = end_words[measure_answerer(measure)];
+    const char *prober = end_words[measure_phase(measure)->prober];
+    char patience[TEXT_QUANTITY_SIZE];
+
+    text_duration(measure->patience_ns, patience);
+    switch (measure->state) {
+    case MEASURE_OPEN_ECHO:
+        (void)fault_set(why, STATUS_AGAIN, "no answer of the echo's end to open within %s",
+                        patience);
+        break;
+    case MEASURE_OPEN_SENDER:
+        (void)fault_set(why, STATUS_AGAIN,
+                        "the sender's end did not come to an agreement with the echo role within "
+                        "%s",
+                        patience);
+        break;
+    case MEASURE_BEGIN_ECHO:
+        (void)fault_set(why, STATUS_AGAIN, "no answer of %s to begin within %s", answerer,
+                        patience);
+        break;
+    case MEASURE_SEND:
+        (void)fault_set(why, STATUS_AGAIN, "%s did not end its phase within %s", prober, patience);
+        break;
+    case MEASURE_END_ECHO:
+        (void)fault_set(why, STATUS_AGAIN, "no answer of %s to end within %s", answerer, patience);
+        break;
+    case MEASURE_CLOSE:
+        (void)fault_set(why, STATUS_AGAIN, "%s did not close within %s", late_end(measure),
+                        patience);
+        break;
+    case MEASURE_RESULTS:
+        (void)fault_set(why, STATUS_AGAIN, "the reports of both ends have not come within %s",
+                        patience);
+        break;
+    case MEASURE_OVER:
+    case MEASURE_STATE_COUNT:
+        break;
+    }
+}
+
 void measure_tick(struct measure *measure, struct mono now)
 {
-    static const char *const awaited[] = {
-        [MEASURE_OPEN_ECHO] = "no answer of the echo's end to open",
-        [MEASURE_OPEN_SENDER] = "the sender's end did not come to an agreement with the echo role",
-        [MEASURE_BEGIN_ECHO] = "no answer of the echo's end to begin",
-        [MEASURE_SEND] = "the sender's end did not end its phase",
-        [MEASURE_END_ECHO] = "no answer of the echo's end to end",
-        [MEASURE_RESULTS] = "the reports of both ends have not come",
-    };
-    char patience[TEXT_QUANTITY_SIZE];
     struct fault why = { "" };
 
     if (measure->state == MEASURE_OVER || mono_between(measure->deadline, now) < 0)
         return;
-    text_duration(measure->patience_ns, patience);
+    explain_deadline(measure, &why);
     if (measure->state == MEASURE_CLOSE) {
-        (void)fault_set(&why, STATUS_AGAIN, "%s did not close within %s", late_end(measure),
-                        patience);
         if (!measure->ending)
             note_failure(measure, why.text);
         closed(measure, now);
-        return;
-    }
-    (void)fault_set(&why, STATUS_AGAIN, "%s within %s", awaited[measure->state], patience);
-    if (measure->state != MEASURE_RESULTS) {
+    } else if (measure->state == MEASURE_RESULTS) {
+        note_failure(measure, why.text);
+        next_case(measure, now);
+    } else {
         fail(measure, why.text, now);
-        return;
     }
-    note_failure(measure, why.text);
-    next_case(measure, now);
 }

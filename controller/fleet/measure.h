@@ -4,12 +4,17 @@
  *     OPEN_ECHO -> OPEN_SENDER -> [ BEGIN_ECHO -> SEND -> END_ECHO ] x phases -> CLOSE -> RESULTS
  *         -> next case, or OVER
  *
+ * A case of a run of path MTU is a session, of one family. Which phases a case has, who sends in
+ * each and for how long is work.h's to say; the states are the same for all. "The echo" of
+ * BEGIN_ECHO and END_ECHO is the end that answers in the phase, which is `from` while `to` probes.
+ *
  * OPEN_ECHO    open to `to`; waits for opened (its port) or refused.
  * OPEN_SENDER  open to `from` with the echo's address and port; it says hello there and answers
  *              opened once the echo role has agreed.
- * BEGIN_ECHO   begin to `to`; waits for begun.
- * SEND         begin to `from`; waits for ended. Progress comes meanwhile.
- * END_ECHO     end to `to`; waits for ended.
+ * BEGIN_ECHO   begin to the end that answers; waits for begun.
+ * SEND         begin to the end that sends; waits for ended. Progress, and changes that watching
+ *              has noticed, come meanwhile.
+ * END_ECHO     end to the end that answers; waits for ended.
  * CLOSE        close to both; waits for closed (or failed) of both.
  * RESULTS      waits until both reports are stored and joined (measure_joined); after an error or
  *              a stop, until those are stored that an end has said it has (measure_reported).
@@ -19,19 +24,19 @@
  * the phase's length and drain and MEASURE_ANSWER_NS for SEND, MEASURE_RESULT_NS for RESULTS. When
  * it passes, or an end refuses, fails or is gone, the case is an error that says why, both ends are
  * told to close, and the run goes on with its next case, unless that error would come again
- * (refused, an agent away): then the run has failed. An end that closes before it is told to has
- * failed too. What comes later is joined all the same.
+ * (an agent away; refused, where the next case is like this one, or every one was): then the run
+ * has failed. An end that closes before it is told to has failed too. What comes later is joined
+ * all the same.
  */
 #ifndef SONDE_FLEET_MEASURE_H
 #define SONDE_FLEET_MEASURE_H
 
+#include "controller/fleet/work.h"
 #include "proto/base/clock.h"
-#include "proto/wire/message.h"
 
 #define MEASURE_ANSWER_NS (10 * NS_PER_S)
 #define MEASURE_AGREE_NS  (20 * NS_PER_S)
 #define MEASURE_RESULT_NS (20 * NS_PER_S)
-#define MEASURE_DRAIN_NS  (30 * NS_PER_S) /* the longest drain that a sender may need */
 
 enum measure_state {
     MEASURE_OPEN_ECHO,
@@ -57,16 +62,25 @@ struct measure_port {
     uint16_t (*ssid)(void *context);
     /* What the run is at, for whoever watches. */
     void (*progress)(void *context, const struct message_run_progress *progress);
-    /* A case could not be measured: it is stored as an error unless reports of it come. */
+    /* What the end that probes has noticed while it watches. */
+    void (*moved)(void *context, const struct message_run_moved *moved);
+    /* A case could not be measured: it is stored as an error unless reports of it come. Told at
+     * once, or where one end's report alone says something (work_has_halves), once those have come
+     * that are on their way. */
     void (*failed)(void *context, int64_t index, const char *reason);
     void (*over)(void *context, enum run_outcome outcome, const char *reason);
 };
 
-/* What is asked for; copied. `address`: where the echo role is asked, without a port. */
+/* Where the echo role is asked, of each family that the work has: without a port. */
+struct measure_addresses {
+    char of[FAMILY_COUNT][ADDR_TEXT_SIZE];
+};
+
+/* What is asked for; copied. */
 struct measure_order {
     char run[UUID_SIZE];
-    char address[ADDR_TEXT_SIZE];
-    const struct plan *plan;
+    struct measure_addresses addresses;
+    const struct work *work;
 };
 
 struct measure;
@@ -78,7 +92,8 @@ void measure_free(struct measure *measure);
 /* Sends the first order. */
 void measure_start(struct measure *measure, struct mono now);
 
-/* A message of one of its agents (opened, refused, begun, progress, ended, closed, failed). What
+/* A message of one of its agents (opened, refused, begun, progress, moved, ended, closed,
+ * failed). What
  * belongs to another session, or is not expected in this state, changes nothing. */
 void measure_message(struct measure *measure, enum end_role role, const union message *message,
                      struct mono now);

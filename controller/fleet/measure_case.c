@@ -6,18 +6,32 @@
 #include "controller/fleet/measure_part.h"
 #include "proto/base/text.h"
 
+const struct work_phase *measure_phase(const struct measure *measure)
+{
+    return &measure->phases[measure->phase_at];
+}
+
+enum end_role measure_answerer(const struct measure *measure)
+{
+    return measure_phase(measure)->prober == END_SENDER ? END_ECHO : END_SENDER;
+}
+
 void measure_tell(struct measure *measure)
 {
+    const struct message_progress *seen = &measure->seen;
     struct message_run_progress progress;
 
     message_init(&progress, MESSAGE_RUN_PROGRESS);
     text_copy(progress.run, sizeof progress.run, measure->run);
     text_copy(progress.state, sizeof progress.state, measure_state_names[measure->state]);
     progress.index = measure->index;
-    progress.phase = measure->phase;
-    progress.elapsed_s = measure->elapsed_s;
-    progress.sent = measure->sent;
-    progress.received = measure->received;
+    progress.phase = measure_phase(measure)->kind;
+    progress.elapsed_s = seen->elapsed_s;
+    progress.sent = seen->sent;
+    progress.received = seen->received;
+    progress.low = seen->low;
+    progress.high = seen->high;
+    progress.flows_done = seen->flows_done;
     measure->port.progress(measure->port.context, &progress);
 }
 
@@ -39,7 +53,7 @@ static void ask(struct measure *measure, enum end_role role, const void *message
 
 static int64_t idle_ns(const struct measure *measure)
 {
-    return measure->index == 0 ? (int64_t)(measure->plan.idle_s * (double)NS_PER_S) : 0;
+    return (int64_t)(work_idle_s(&measure->work, measure->index) * (double)NS_PER_S);
 }
 
 static void send_open(struct measure *measure, enum end_role role, struct mono now)
@@ -49,17 +63,22 @@ static void send_open(struct measure *measure, enum end_role role, struct mono n
     message_init(&open, MESSAGE_OPEN);
     text_copy(open.session, sizeof open.session, measure->session);
     text_copy(open.run, sizeof open.run, measure->run);
-    open.index = measure->index;
     open.role = role;
     bytes_set(&open.key, measure->key, sizeof measure->key);
     open.ssid = measure->ssid;
     if (role == END_SENDER)
         text_copy(open.target, sizeof open.target, measure->target);
-    open.of_case.idle_s = measure->index == 0 ? measure->plan.idle_s : 0;
-    open.of_case.params = plan_case(&measure->plan, (size_t)measure->index);
+    work_open(&measure->work, measure->index, &open);
     measure->asked[role] = true;
     ask(measure, role, &open, now);
     message_done(&open);
+}
+
+static void start_phase(struct measure *measure, size_t phase)
+{
+    measure->phase_at = phase;
+    message_init(&measure->seen, MESSAGE_PROGRESS);
+    measure->moves = 0;
 }
 
 void measure_open(struct measure *measure, struct mono now)
@@ -71,10 +90,9 @@ void measure_open(struct measure *measure, struct mono now)
     uuid7_format((now.ns + measure->wall_ahead_ns) / NS_PER_MS, random, measure->session);
     port->random(port->context, measure->key, sizeof measure->key);
     measure->ssid = port->ssid(port->context);
-    measure->failed = measure->joined = false;
-    measure->phase = measure->plan.common.warmup_s > 0 ? PHASE_WARMUP : PHASE_MEASURE;
-    measure->elapsed_s = 0;
-    measure->sent = measure->received = 0;
+    measure->failed = measure->told = measure->joined = false;
+    measure->phase_count = work_phases(&measure->work, measure->index, measure->phases);
+    start_phase(measure, 0);
     for (size_t i = 0; i < END_COUNT; i++)
         measure->asked[i] = measure->closed[i] = measure->due[i] = measure->came[i] = false;
     measure_enter(measure, MEASURE_OPEN_ECHO, MEASURE_ANSWER_NS + idle_ns(measure), now);
@@ -83,10 +101,10 @@ void measure_open(struct measure *measure, struct mono now)
 
 void measure_open_sender(struct measure *measure, int64_t port, struct mono now)
 {
-    bool v6 = strchr(measure->address, ':') != NULL;
+    enum family family = work_family(&measure->work, measure->index);
 
-    snprintf(measure->target, sizeof measure->target, v6 ? "[%s]:%d" : "%s:%d", measure->address,
-             (int)port);
+    snprintf(measure->target, sizeof measure->target, family == FAMILY_IPV6 ? "[%s]:%d" : "%s:%d",
+             measure->addresses.of[family], (int)port);
     measure_enter(measure, MEASURE_OPEN_SENDER, MEASURE_AGREE_NS + idle_ns(measure), now);
     send_open(measure, END_SENDER, now);
 }
@@ -97,28 +115,24 @@ static void send_begin(struct measure *measure, enum end_role role, struct mono 
 
     message_init(&begin, MESSAGE_BEGIN);
     text_copy(begin.session, sizeof begin.session, measure->session);
-    begin.phase = measure->phase;
+    begin.phase = measure_phase(measure)->kind;
     ask(measure, role, &begin, now);
 }
 
-void measure_begin_echo(struct measure *measure, enum phase_kind phase, struct mono now)
+void measure_begin_echo(struct measure *measure, size_t phase, struct mono now)
 {
-    measure->phase = phase;
-    measure->elapsed_s = 0;
-    measure->sent = measure->received = 0;
+    start_phase(measure, phase);
     measure_enter(measure, MEASURE_BEGIN_ECHO, MEASURE_ANSWER_NS, now);
-    send_begin(measure, END_ECHO, now);
+    send_begin(measure, measure_answerer(measure), now);
 }
 
 void measure_send(struct measure *measure, struct mono now)
 {
-    const struct case_common *common = &measure->plan.common;
-    double seconds = measure->phase == PHASE_WARMUP ? common->warmup_s : common->seconds;
+    const struct work_phase *phase = measure_phase(measure);
 
     measure_enter(measure, MEASURE_SEND,
-                  (int64_t)(seconds * (double)NS_PER_S) + MEASURE_DRAIN_NS + MEASURE_ANSWER_NS,
-                  now);
-    send_begin(measure, END_SENDER, now);
+                  (int64_t)(phase->seconds * (double)NS_PER_S) + MEASURE_ANSWER_NS, now);
+    send_begin(measure, phase->prober, now);
 }
 
 void measure_end_echo(struct measure *measure, struct mono now)
@@ -128,8 +142,8 @@ void measure_end_echo(struct measure *measure, struct mono now)
     measure_enter(measure, MEASURE_END_ECHO, MEASURE_ANSWER_NS, now);
     message_init(&end, MESSAGE_END);
     text_copy(end.session, sizeof end.session, measure->session);
-    end.phase = measure->phase;
-    ask(measure, END_ECHO, &end, now);
+    end.phase = measure_phase(measure)->kind;
+    ask(measure, measure_answerer(measure), &end, now);
 }
 
 void measure_close(struct measure *measure, const char *reason, struct mono now)

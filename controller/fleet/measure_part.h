@@ -6,8 +6,8 @@
 
 struct measure {
     char run[UUID_SIZE];
-    char address[ADDR_TEXT_SIZE];
-    struct plan plan;
+    struct measure_addresses addresses;
+    struct work work;
     struct measure_port port;
     int64_t wall_ahead_ns; /* of the monotonic clock, for ids */
     enum measure_state state;
@@ -24,17 +24,25 @@ struct measure {
     bool closed[END_COUNT]; /* nothing of the session is left there */
     bool due[END_COUNT];    /* its report is on its way */
     bool came[END_COUNT];   /* its report is stored */
-    bool failed;            /* and the port has been told why */
+    bool failed;            /* for this reason: */
+    char why[REASON_SIZE];
+    bool told; /* the port has been told it */
     bool joined;
-    enum phase_kind phase;
-    double elapsed_s; /* as the sender's end last said */
-    int64_t sent, received;
+    struct work_phase phases[WORK_PHASES_MAX];
+    size_t phase_count, phase_at; /* the one that runs, or is next */
+    struct message_progress seen; /* of the phase, as the end that sends last said */
+    int64_t moves;                /* that it told in the phase */
 
     /* the end */
-    bool ending; /* no case follows this one */
+    int64_t refused; /* cases */
+    bool ending;     /* no case follows this one */
     enum run_outcome outcome;
     char reason[REASON_SIZE];
 };
+
+/* The ends' parts in the running phase. */
+const struct work_phase *measure_phase(const struct measure *measure);
+enum end_role measure_answerer(const struct measure *measure);
 
 /* Enters a state and tells the watchers. */
 void measure_enter(struct measure *measure, enum measure_state state, int64_t patience_ns,
@@ -44,7 +52,7 @@ void measure_tell(struct measure *measure);
 /* The steps of a case: each enters its state and sends what belongs to it. */
 void measure_open(struct measure *measure, struct mono now);
 void measure_open_sender(struct measure *measure, int64_t port, struct mono now);
-void measure_begin_echo(struct measure *measure, enum phase_kind phase, struct mono now);
+void measure_begin_echo(struct measure *measure, size_t phase, struct mono now);
 void measure_send(struct measure *measure, struct mono now);
 void measure_end_echo(struct measure *measure, struct mono now);
 

@@ -6,8 +6,8 @@
 #ifndef SONDE_FLEET_STORE_H
 #define SONDE_FLEET_STORE_H
 
+#include "controller/fleet/work.h"
 #include "proto/base/clock.h"
-#include "proto/wire/message.h"
 
 struct store;
 
@@ -34,7 +34,7 @@ struct store_id {
     char agent[NAME_SIZE];
     char id[UUID_SIZE];
     char kind[32];
-    char run[UUID_SIZE]; /* of a report: the run of its case; "" when the body is none */
+    char run[UUID_SIZE]; /* of a report of any kind: its run; "" when the body is none */
     int64_t index;       /* and the case's position in it */
     bool fresh;          /* false: it was there already */
 };
@@ -54,7 +54,7 @@ struct run_entry {
     char started[32], finished[32]; /* finished "" while it runs */
     enum run_outcome outcome;
     char reason[REASON_SIZE];
-    struct plan plan;
+    struct work work;
     struct list command; /* of char * */
 };
 extern const struct record run_entry_record;
@@ -82,13 +82,19 @@ enum status store_run(struct store *store, const char *prefix, struct run_entry 
 enum status store_case(struct store *store, const struct case_row *row,
                        struct fault *fault) must_check;
 
-/* Ids of the two reports of a case ("" when not there): of the sender's from the run's `from`, of
- * the echo's from its `to`; what another agent says of itself does not count. */
+/* A joined direction of a path MTU session, likewise. First fills in row->previous: what the last
+ * earlier run from `from` to `to` found for this family and direction. A row with status "error"
+ * is nobody's previous one: what it knows may be a part of the answer only. */
+enum status store_mtu(struct store *store, struct mtu_row *row, struct fault *fault) must_check;
+
+/* Ids of the two reports of a case or session ("" when not there): of the sender's from the run's
+ * `from`, of the echo's from its `to`, of the run's kind; what another agent says of itself does
+ * not count. */
 enum status store_case_reports(struct store *store, const char *run, int64_t index,
                                char out_ids[END_COUNT][UUID_SIZE]) must_check;
 
-/* Rows for list_results, newest first, as many as one frame holds; fills rows and more. A bad time
- * in it is STATUS_INVALID. */
+/* Rows for list_results, newest first, as many as one frame holds; fills the list of the kind that
+ * is asked for, and more. A bad time in it is STATUS_INVALID. */
 enum status store_cases(struct store *store, const struct message_list_results *query,
                         struct message_results *out_results, struct fault *fault) must_check;
 

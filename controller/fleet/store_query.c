@@ -23,26 +23,34 @@ static const char *const statement_texts[STATEMENT_COUNT] = {
         "INSERT INTO results (id, agent, kind, stored_at, run, case_index, role, body)"
         " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (id) DO NOTHING",
     [STATEMENT_RESULT] = "SELECT body FROM results WHERE id = ?1",
-    [STATEMENT_RUN_BEGIN] = "INSERT INTO runs (run, sender, echo, operator, started, body)"
-                            " VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    [STATEMENT_RUN_BEGIN] = "INSERT INTO runs (run, sender, echo, operator, started, body,"
+                            " kind) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     [STATEMENT_RUN_END] = "UPDATE runs SET finished = ?2, outcome = ?3, reason = ?4"
                           " WHERE run = ?1 AND finished IS NULL",
     [STATEMENT_ORPHANS_END] = "UPDATE runs SET finished = ?1, outcome = ?2, reason = ?3"
                               " WHERE finished IS NULL",
-    [STATEMENT_RUN] = "SELECT run, sender, echo, operator, started, finished, outcome, reason, body"
-                      " FROM runs WHERE run = ?1",
+    [STATEMENT_RUN] =
+        "SELECT run, sender, echo, operator, started, finished, outcome, reason, body,"
+        " kind FROM runs WHERE run = ?1",
     [STATEMENT_RUN_LATEST] = "SELECT run FROM runs ORDER BY seq DESC LIMIT 1",
     [STATEMENT_RUN_PREFIX] = "SELECT run FROM runs WHERE run >= ?1 AND run < ?2 ORDER BY run"
                              " LIMIT 2",
     [STATEMENT_CASE] =
-        "INSERT INTO cases (run, case_index, sender, echo, started, status, body)"
-        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (run, case_index) DO UPDATE SET"
+        "INSERT INTO cases (run, case_index, sender, echo, started, status, body, kind, family,"
+        " direction, path_mtu) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
+        " ON CONFLICT (run, case_index) DO UPDATE SET"
         " sender = excluded.sender, echo = excluded.echo, started = excluded.started,"
-        " status = excluded.status, body = excluded.body",
+        " status = excluded.status, body = excluded.body, kind = excluded.kind,"
+        " family = excluded.family, direction = excluded.direction, path_mtu = excluded.path_mtu",
+    [STATEMENT_PREVIOUS] =
+        "SELECT path_mtu FROM cases WHERE path_mtu IS NOT NULL AND sender = ?1 AND echo = ?2"
+        " AND family = ?3 AND direction = ?4 AND (started, run) < (?5, ?6)"
+        " ORDER BY started DESC, run DESC LIMIT 1",
     [STATEMENT_CASE_REPORTS] =
         "SELECT r.id, r.role FROM results AS r JOIN runs ON runs.run = r.run"
         " WHERE r.run = ?1 AND r.case_index = ?2"
-        " AND r.agent = CASE r.role WHEN ?3 THEN runs.sender ELSE runs.echo END ORDER BY r.seq",
+        " AND r.agent = CASE r.role WHEN ?3 THEN runs.sender ELSE runs.echo END"
+        " AND r.kind = CASE runs.kind WHEN ?4 THEN ?5 ELSE ?6 END ORDER BY r.seq",
     [STATEMENT_AGENT] = "INSERT INTO agents (name, seen, body) VALUES (?1, ?2, ?3)"
                         " ON CONFLICT (name) DO UPDATE SET seen = excluded.seen,"
                         " body = excluded.body",

@@ -11,7 +11,8 @@
 /* What one commit may hold. */
 enum { BATCH_RESULTS = 4096, BATCH_BYTES = 8 << 20 };
 
-/* The case that a report is of: enough of report_record to find it again. */
+/* The case or session that a report is of: enough of report_record and mtu_report_record to find it
+ * again. */
 struct report_place {
     char run[UUID_SIZE];
     int64_t index;
@@ -55,7 +56,7 @@ void store_ids_done(struct list *ids)
  * whoever joins reports says what is wrong with it. */
 static void find_place(const struct message_result *result, struct report_place *out_place)
 {
-    if (strcmp(result->kind, "report") != 0 ||
+    if (!work_is_report(result->kind) ||
         record_from_msgpack(&report_place_record, result->body.data, result->body.length, out_place,
                             NULL) != STATUS_OK)
         record_init(&report_place_record, out_place);

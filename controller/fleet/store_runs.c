@@ -18,22 +18,31 @@ static const struct field run_entry_fields[] = {
     TEXT_OR_NULL(struct run_entry, finished, "RFC 3339 UTC; null while it runs"),
     CHOICE(struct run_entry, outcome, run_outcome_names, RUN_OUTCOME_COUNT, "how it ended"),
     TEXT_OR_NULL(struct run_entry, reason, "null when complete"),
-    PART(struct run_entry, plan, plan_record, "what was asked for"),
+    PART(struct run_entry, work, work_record, "what was asked for"),
     WORDS(struct run_entry, command, LIMIT_COMMAND_WORDS, "the operator's argv"),
 };
 const struct record run_entry_record = RECORD(run_entry, run_entry_fields);
 
-/* What has no column of its own. */
+/* What has no column of its own: the plan of the run's kind, and its command. */
 struct run_body {
-    struct plan plan;
+    struct work work;
     struct list command;
 };
 
-static const struct field run_body_fields[] = {
-    PART(struct run_body, plan, plan_record, "what was asked for"),
-    WORDS(struct run_body, command, LIMIT_COMMAND_WORDS, "the operator's argv"),
+#define PLAN(M, R)                                                                                 \
+    {                                                                                              \
+        FIELD_NAMED_AT(struct run_body, M, "plan"), .type = FIELD_RECORD, .record = &(R),          \
+                                                    .help = "what was asked for"                   \
+    }
+#define COMMAND WORDS(struct run_body, command, LIMIT_COMMAND_WORDS, "the operator's argv")
+
+static const struct field case_body_fields[] = { PLAN(work.plan, plan_record), COMMAND };
+static const struct field mtu_body_fields[] = { PLAN(work.mtu_plan, mtu_plan_record), COMMAND };
+
+static const struct record body_records[WORK_KIND_COUNT] = {
+    [WORK_CASES] = RECORD(run_body, case_body_fields),
+    [WORK_MTU] = RECORD(run_body, mtu_body_fields),
 };
-static const struct record run_body_record = RECORD(run_body, run_body_fields);
 
 static enum status insert_run(struct store *store, const struct run_entry *run,
                               const struct buf *body, struct fault *fault)
@@ -54,17 +63,18 @@ static enum status insert_run(struct store *store, const struct run_entry *run,
     query_text(&query, 4, run->operator_name);
     query_int(&query, 5, started.ns);
     query_bytes(&query, 6, body->data, body->length);
+    query_int(&query, 7, run->work.kind);
     return store_finish(store, query_run(&query, fault), fault);
 }
 
 enum status store_run_begin(struct store *store, const struct run_entry *run, struct fault *fault)
 {
-    struct run_body part = { .plan = run->plan, .command = run->command }; /* borrowed */
+    struct run_body part = { .work = run->work, .command = run->command }; /* borrowed */
     struct buf body;
     enum status status;
 
     buf_init(&body, RUN_BODY_MAX);
-    status = record_to_msgpack(&run_body_record, &part, &body);
+    status = record_to_msgpack(&body_records[run->work.kind], &part, &body);
     if (status == STATUS_OK)
         status = insert_run(store, run, &body, fault);
     else
@@ -109,13 +119,17 @@ enum status store_end_orphans(struct store *store, const char *reason, struct wa
 static enum status read_body(const struct query *query, struct run_entry *out_run,
                              struct fault *fault)
 {
+    int64_t kind = query_get_int(query, 9);
     struct run_body part;
     size_t length;
     const void *body = query_peek_bytes(query, 8, &length);
 
-    if (record_from_msgpack(&run_body_record, body, length, &part, fault) != STATUS_OK)
+    if (kind < 0 || kind >= WORK_KIND_COUNT)
+        return fault_set(fault, STATUS_CORRUPT, "kind %lld of a run", (long long)kind);
+    if (record_from_msgpack(&body_records[kind], body, length, &part, fault) != STATUS_OK)
         return STATUS_CORRUPT;
-    out_run->plan = part.plan;
+    out_run->work = part.work;
+    out_run->work.kind = (enum work_kind)kind;
     out_run->command = part.command;
     return STATUS_OK;
 }

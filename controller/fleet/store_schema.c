@@ -32,6 +32,24 @@ static const char *const migrations[] = {
     "CREATE INDEX cases_by_status ON cases (status);"
     "CREATE TABLE agents (name TEXT PRIMARY KEY, seen INTEGER NOT NULL, body BLOB NOT NULL)"
     " WITHOUT ROWID;",
+    /* Runs of another kind than pairs of hosts under load. What is looked for among cases is looked
+     * for among those of one kind; family, direction and path_mtu are of rows of path MTU. */
+    "ALTER TABLE runs ADD COLUMN kind INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE cases ADD COLUMN kind INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE cases ADD COLUMN family INTEGER;"
+    "ALTER TABLE cases ADD COLUMN direction INTEGER;"
+    "ALTER TABLE cases ADD COLUMN path_mtu INTEGER;"
+    "DROP INDEX cases_by_sender;"
+    "DROP INDEX cases_by_echo;"
+    "DROP INDEX cases_by_start;"
+    "DROP INDEX cases_by_status;"
+    "CREATE INDEX cases_by_kind ON cases (kind);"
+    "CREATE INDEX cases_by_sender ON cases (kind, sender);"
+    "CREATE INDEX cases_by_echo ON cases (kind, echo);"
+    "CREATE INDEX cases_by_start ON cases (kind, started);"
+    "CREATE INDEX cases_by_status ON cases (kind, status);"
+    "CREATE INDEX cases_by_path ON cases (sender, echo, family, direction, started, run)"
+    " WHERE path_mtu IS NOT NULL;",
 };
 
 enum { VERSION = sizeof migrations / sizeof migrations[0] };

@@ -25,8 +25,10 @@ void verdict_join(const struct report *sender, const struct report *echo,
 enum status verdict_one_way(const struct report *sender, const struct report *echo,
                             struct one_way *out_one_way, struct fault *fault) must_check;
 
-/* The two hosts as an archive has them: the facts of the first case's reports, counters from the
- * first case's beginning to the last one's end. Frees nothing; *out_host is the caller's. */
-void verdict_host(const struct report *first, const struct report *last, struct host *out_host);
+/* A host as an archive has it: the facts of the first report of this end, counters from the first
+ * one's beginning to the last one's end (the same where there is one only). Frees nothing;
+ * *out_host is the caller's. */
+void verdict_host(enum end_role role, const struct host *first, const struct host *last,
+                  struct host *out_host);
 
 #endif

@@ -37,11 +37,10 @@ static bool is_wrap(int64_t before, int64_t after, int64_t delta)
 
 /* One counter from the beginning of the first case to the end of the last; over several reports,
  * what went backwards was reset. */
-static void span_counter(const struct report *first, const struct report *last, size_t i,
+static void span_counter(const struct host *first, const struct host *last, size_t i,
                          struct host_counters *out)
 {
-    const struct host_counters *from = &first->host.counters;
-    const struct host_counters *to = &last->host.counters;
+    const struct host_counters *from = &first->counters, *to = &last->counters;
     int64_t before = from->before.value[i], after = to->after.value[i];
     bool known = before != NONE_INT && after != NONE_INT;
 
@@ -61,20 +60,19 @@ static void span_counter(const struct report *first, const struct report *last, 
         words_add(&out->reset, counter_names[i]);
 }
 
-void verdict_host(const struct report *first, const struct report *last, struct host *out_host)
+void verdict_host(enum end_role role, const struct host *first, const struct host *last,
+                  struct host *out_host)
 {
-    const struct host *from = &first->host, *to = &last->host;
-
-    *out_host = *from;
-    out_host->role = first->role == END_SENDER ? HOST_SENDER : HOST_ECHO;
+    *out_host = *first;
+    out_host->role = role == END_SENDER ? HOST_SENDER : HOST_ECHO;
     out_host->libraries = (struct list){ 0 };
     out_host->limits = (struct list){ 0 };
     record_init(&host_counters_record, &out_host->counters);
-    copy_map(&from->libraries, &out_host->libraries);
-    copy_map(&from->limits, &out_host->limits);
-    out_host->limits_unchanged =
-        from->limits_unchanged && to->limits_unchanged && map_equal_int(&from->limits, &to->limits);
-    out_host->counters.idle = from->counters.idle;
+    copy_map(&first->libraries, &out_host->libraries);
+    copy_map(&first->limits, &out_host->limits);
+    out_host->limits_unchanged = first->limits_unchanged && last->limits_unchanged &&
+                                 map_equal_int(&first->limits, &last->limits);
+    out_host->counters.idle = first->counters.idle;
     for (size_t i = 0; i < COUNTER_COUNT; i++)
         span_counter(first, last, i, &out_host->counters);
 }

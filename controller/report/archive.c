@@ -271,7 +271,7 @@ static enum status find_record(const struct buf *bytes, const struct record **ou
     return STATUS_OK;
 }
 
-static enum status parse_run(const struct buf *bytes, struct run *out_run, struct fault *fault)
+enum status archive_parse(const struct buf *bytes, struct run *out_run, struct fault *fault)
 {
     const struct record *record = NULL;
     enum status status = find_record(bytes, &record, fault);
@@ -299,7 +299,7 @@ static enum status read_run(const char *path, const struct sum *sum, struct run 
     if (status == STATUS_OK && sum != NULL)
         status = sums_check(sum, buf_peek(&bytes), bytes.length, shown(path), fault);
     if (status == STATUS_OK) {
-        status = parse_run(&bytes, &run, &why);
+        status = archive_parse(&bytes, &run, &why);
         if (status == STATUS_OK)
             *out_run = run;
         else

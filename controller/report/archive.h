@@ -24,4 +24,9 @@ enum status archive_write(const char *parent, const struct run *run,
  * one line: file, place (JSON pointer) and what is wrong. The run is the caller's (record_done). */
 enum status archive_read(const char *path, struct run *out_run, struct fault *fault) must_check;
 
+/* Reads and checks the text of a run.json, of any kind that this version knows. The run is the
+ * caller's (run_done). */
+enum status archive_parse(const struct buf *bytes, struct run *out_run,
+                          struct fault *fault) must_check;
+
 #endif

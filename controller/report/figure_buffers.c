@@ -1,24 +1,12 @@
-/* Owns how a figure of buffer experiments is laid out: its runs below one another, the parts of
- * each. The parts themselves are in figure_held.c, figure_loss.c and figure_queue.c. */
-#include <assert.h>
+/* Owns how a run of buffer experiments is laid out in a figure: the parts below one another. The
+ * parts themselves are in figure_held.c, figure_loss.c and figure_queue.c. */
 #include <stdio.h>
 
 #include "controller/report/figure_parts.h"
 #include "controller/report/figures.h"
 #include "controller/report/grid.h"
 
-enum {
-    MARGIN = 24,
-    PAGE_WIDTH = 1000,
-    ROOM = PAGE_WIDTH - 2 * MARGIN,
-    PAGE_HEAD = 40,
-    CAPTION = 52,
-    GAP = 28, /* between parts */
-    RUN_GAP = 20,
-    SVG_CAP = 64 << 20
-};
-
-static const char title[] = "What a receive buffer holds, and what it loses";
+enum { MARGIN = PAGE_MARGIN, ROOM = PAGE_ROOM, CAPTION = 52, GAP = 28 /* between parts */ };
 
 const struct experiment_result *figure_next(const struct run *run, enum experiment experiment,
                                             const struct experiment_result *last)
@@ -118,46 +106,11 @@ static void describe(const struct run *run, struct buf *out)
 
 enum status figure_buffers(const struct run *const *runs, size_t count, struct buf *out_svg)
 {
-    struct buf body, svg, desc;
-    int y = MARGIN + PAGE_HEAD;
-    enum status status;
+    static const struct figure_page page = {
+        .title = "What a receive buffer holds, and what it loses",
+        .draw = draw_run,
+        .describe = describe,
+    };
 
-    assert(count > 0);
-    buf_init(&body, SVG_CAP);
-    buf_init(&svg, SVG_CAP);
-    buf_init(&desc, SVG_CAP / 4);
-    for (size_t i = 0; i < count; i++) {
-        describe(runs[i], &desc);
-        y += draw_run(runs[i], y, &body) + RUN_GAP;
-    }
-    /* The page's height is known when all is drawn, and stands in its first line. */
-    chart_begin(&svg, PAGE_WIDTH, y, title, buf_peek(&desc));
-    chart_text(&svg, MARGIN, MARGIN + 16, "head", title);
-    buf_append(&svg, buf_peek(&body), body.length);
-    chart_end(&svg);
-    status = buf_status(&body) == STATUS_OK ? buf_status(&svg) : buf_status(&body);
-    if (status == STATUS_OK) {
-        buf_append(out_svg, svg.data, svg.length);
-        status = buf_status(out_svg);
-    }
-    buf_done(&desc);
-    buf_done(&svg);
-    buf_done(&body);
-    return status;
-}
-
-enum status figure_runs(const struct run *const *runs, size_t count, struct buf *out_svg)
-{
-    return runs[0]->kind == RUN_BUFFERS ? figure_buffers(runs, count, out_svg)
-                                        : figure_loss_grid(runs, count, out_svg);
-}
-
-bool figure_combines(enum run_kind a, enum run_kind b)
-{
-    return (a == RUN_BUFFERS) == (b == RUN_BUFFERS);
-}
-
-const char *figure_file_name(enum run_kind kind)
-{
-    return kind == RUN_BUFFERS ? "buffers.svg" : "loss.svg";
+    return figure_page_draw(&page, runs, count, out_svg);
 }

@@ -19,6 +19,11 @@ enum status figure_loss_grid(const struct run *const *runs, size_t count,
 enum status figure_buffers(const struct run *const *runs, size_t count,
                            struct buf *out_svg) must_check;
 
+/* One SVG of path MTU runs, a part for each run: what each family carries in each direction beside
+ * the interface's MTU, and loss by size with its intervals and the threshold where it was measured.
+ * In the same manner. */
+enum status figure_mtu(const struct run *const *runs, size_t count, struct buf *out_svg) must_check;
+
 /* Whichever fits runs that can stand in one figure. */
 enum status figure_runs(const struct run *const *runs, size_t count,
                         struct buf *out_svg) must_check;
@@ -26,7 +31,7 @@ enum status figure_runs(const struct run *const *runs, size_t count,
 /* False for kinds that do not stand in one figure. */
 bool figure_combines(enum run_kind a, enum run_kind b);
 
-/* What an archive calls the figure of this kind: "loss.svg". */
+/* What an archive calls the figure of this kind: "loss.svg", ... */
 const char *figure_file_name(enum run_kind kind);
 
 #endif

@@ -77,6 +77,31 @@ void page_outside(struct page *page, const char *text)
     }
 }
 
+void page_words(struct page *page, int column, const char *text)
+{
+    int at = column;
+    char word[PAGE_COLUMNS + 1];
+
+    while (*text != '\0') {
+        size_t length = strcspn(text, " ");
+
+        if (length >= sizeof word)
+            length = sizeof word - 1; /* it is cut where a line ends */
+        memcpy(word, text, length);
+        word[length] = '\0';
+        if (at > column && at + 1 + (int)length > PAGE_COLUMNS) {
+            buf_printf(page->out, "\n%*s", column, "");
+            at = column;
+        }
+        buf_text(page->out, at > column ? " " : "");
+        at += (int)length + (at > column);
+        page_outside(page, word);
+        text += length;
+        text += strspn(text, " ");
+    }
+    buf_text(page->out, "\n");
+}
+
 const struct host *page_host(const struct page *page)
 {
     return (const struct host *)page->run->hosts.items + page->host;
@@ -205,6 +230,7 @@ void terminal_loopback(const struct run *run, struct terminal_style style, struc
     terminal_story(&page);
     page_errors(&page);
     terminal_account(&page);
+    terminal_fragments(&page);
     terminal_bursts(&page);
     terminal_sockets(&page);
     terminal_kernel(&page);
@@ -219,6 +245,8 @@ void terminal_run(const struct run *run, struct terminal_style style, struct buf
         terminal_buffers(run, style, out_text);
     else if (run->kind == RUN_PAIR)
         terminal_pair(run, style, out_text);
+    else if (run->kind == RUN_MTU)
+        terminal_mtu(run, style, out_text);
     else
         terminal_loopback(run, style, out_text);
 }

@@ -25,6 +25,10 @@ void terminal_buffers(const struct run *run, struct terminal_style style, struct
  * each host's kernel says. */
 void terminal_pair(const struct run *run, struct terminal_style style, struct buf *out_text);
 
+/* The account of path MTU runs: what each family carries in each direction, and why; what an
+ * application may send; loss by size and changes where they were looked for. */
+void terminal_mtu(const struct run *run, struct terminal_style style, struct buf *out_text);
+
 /* Whichever of them fits the run's kind. The kind must be one that run_record_of knows. */
 void terminal_run(const struct run *run, struct terminal_style style, struct buf *out_text);
 

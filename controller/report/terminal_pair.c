@@ -165,6 +165,7 @@ static void put_story(struct page *page)
     tell_leg("On the way there", &sum.forward, &text);
     tell_leg("On the way back", &sum.reverse, &text);
     tell_rest(&sum, &text);
+    tell_fragments(page, &text);
     tell_agreements(page->run, &text);
     tell_times(page->run, &text);
     page_heading(page, "What happened");
@@ -183,6 +184,7 @@ void terminal_pair(const struct run *run, struct terminal_style style, struct bu
     put_story(&page);
     page_errors(&page);
     terminal_account(&page);
+    terminal_fragments(&page);
     terminal_bursts(&page);
     terminal_sockets(&page);
     for (page.host = 0; page.host < run->hosts.count; page.host++)

@@ -29,6 +29,10 @@ void page_heading(struct page *page, const char *text);
 /* A paragraph, wrapped. */
 void page_paragraph(struct page *page, const char *text);
 
+/* Words from outside as page_outside has them, wrapped: what follows the first line begins at
+ * `column`, where the first one is already. Ends the line. */
+void page_words(struct page *page, int column, const char *text);
+
 /* Text from outside: control bytes and reading-direction marks become '?', and so does what is not
  * ASCII unless the style has UTF-8. */
 void page_outside(struct page *page, const char *text);
@@ -68,12 +72,21 @@ void page_engine_line(struct page *page, struct cell_at at, size_t *last_engine)
 void terminal_grid(struct page *page);
 void terminal_story(struct page *page);
 void terminal_account(struct page *page);
+void terminal_fragments(struct page *page);
 void terminal_bursts(struct page *page);
 void terminal_sockets(struct page *page);
 void terminal_kernel(struct page *page);
 void terminal_rates(struct page *page);
 void terminal_one_way(struct page *page);
 void terminal_advice(struct page *page);
+
+/* The gist of terminal_fragments in a sentence for each host; nothing when all payloads fit. */
+void tell_fragments(const struct page *page, struct buf *text);
+
+/* Those of path MTU runs, likewise. */
+void terminal_sizes(struct page *page);
+void terminal_changes(struct page *page);
+void terminal_effort(struct page *page);
 
 /* Those of buffer experiments: a table for each that has a case, else nothing. */
 void terminal_ladder(struct page *page);

@@ -68,7 +68,7 @@ static void tell_pass(const struct gist *gist, struct buf *text)
     buf_printf(text,
                "The fullest the buffer can have been is a burst of %s datagrams of %s B (%s "
                "clients x window %s); the kernel charges %s B for each, and the buffer of %s "
-               "holds %s of them.",
+               "holds %s of them. ",
                grouped(count_multiply(largest->params.common.clients, largest->params.window)).text,
                grouped(largest->params.payload).text, grouped(largest->params.common.clients).text,
                grouped(largest->params.window).text,
@@ -159,6 +159,7 @@ void terminal_story(struct page *page)
             tell_overflow(gist.overflowed, &text);
         tell_places(&gist, &text);
     }
+    tell_fragments(page, &text);
     page_heading(page, "What happened");
     page_paragraph(page, buf_peek(&text));
     buf_done(&text);

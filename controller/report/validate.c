@@ -1,5 +1,6 @@
 /* Owns the order of the checks and those of the run itself: schema, kind, id, times, hosts. The
- * rest is in validate_matrix, validate_host, validate_case, validate_leg and validate_rtt. */
+ * rest is in validate_matrix, validate_host, validate_case, validate_leg and validate_rtt, and that
+ * of other kinds in validate_buffers and validate_mtu. */
 #include "controller/report/validate.h"
 
 #include <stdio.h>
@@ -53,8 +54,9 @@ static enum status check_roles(const struct run *run, struct fault *fault)
     static const enum host_role alone[] = { HOST_LOCAL };
     static const enum host_role two[] = { HOST_SENDER, HOST_ECHO };
     static const char *const role_names[] = { "local", "sender", "echo" };
-    const enum host_role *roles = run->kind == RUN_PAIR ? two : alone;
-    size_t count = run->kind == RUN_PAIR ? 2 : 1;
+    bool between = run->kind == RUN_PAIR || run->kind == RUN_MTU;
+    const enum host_role *roles = between ? two : alone;
+    size_t count = between ? 2 : 1;
     const struct host *hosts = run->hosts.items;
 
     if (run->hosts.count != count)
@@ -118,7 +120,9 @@ enum status validate_run(const struct run *run, struct fault *fault)
         status = check_head(run, fault);
     if (status == STATUS_OK)
         status = check_hosts(run, fault);
-    if (status == STATUS_OK)
-        status = run->kind == RUN_BUFFERS ? validate_buffers(run, fault) : check_cases(run, fault);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    if (run->kind == RUN_BUFFERS)
+        return validate_buffers(run, fault);
+    return run->kind == RUN_MTU ? validate_mtu(run, fault) : check_cases(run, fault);
 }

@@ -29,6 +29,10 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 SHAPES = ("seed", "small", "split", "macos", "engines", "interrupted", "error", "capped")
 BUFFERS_SHAPES = ("buffers", "buffers-small", "buffers-macos", "buffers-many", "buffers-one",
                   "buffers-interrupted", "buffers-error")
+MTU_SHAPES = ("mtu", "mtu-flows", "mtu-sizes", "mtu-failed", "mtu-interrupted")
+FIGURES = (("seed", "loss.svg"), ("buffers", "buffers.svg"), ("mtu-sizes", "mtu.svg"))
+SCHEMAS = {"loopback": "run.schema.json", "buffers": "buffers.schema.json",
+           "mtu": "mtu.schema.json"}
 SECONDS = 20  # of one call; with sanitizers everything is slower
 MEMORY_MIB = 1024  # a file of the largest size may be read, but not many times over
 
@@ -53,6 +57,12 @@ def make(parent, shape, *more):
     done = subprocess.run([MAKE_ARCHIVE, parent, shape, *more], stdout=subprocess.PIPE,
                           check=True, timeout=SECONDS)
     return done.stdout.decode().rstrip("\n")
+
+
+def first_line_of(shape):
+    if shape in SHAPES:
+        return "UDP loopback on probe-1"
+    return "UDP buffers on probe-1" if shape in BUFFERS_SHAPES else "Path MTU from probe-1"
 
 
 def measure_of(run_json, index):
@@ -96,7 +106,7 @@ class Case(unittest.TestCase):
 
 class Reading(Case):
     def test_every_shape_is_drawn_and_told(self):
-        for shape in SHAPES + BUFFERS_SHAPES:
+        for shape in SHAPES + BUFFERS_SHAPES + MTU_SHAPES:
             with self.subTest(shape):
                 archive = self.make(shape)
                 code, out, err = run(archive, "--output", self.svg)
@@ -104,8 +114,7 @@ class Reading(Case):
                 self.assertTrue(ElementTree.parse(self.svg).getroot().tag.endswith("svg"))
                 code, out, err = run(archive)
                 self.assertEqual((code, err), (0, ""))
-                self.assertIn("Lost echoes of the measure phase" if shape in SHAPES else
-                              "UDP buffers on probe-1", out)
+                self.assertTrue(out.startswith(first_line_of(shape)), out)
                 self.assertTrue(out.isascii())
                 code, again, err = run(os.path.join(archive, "run.json"))
                 self.assertEqual((code, again, err), (0, out, ""))
@@ -127,8 +136,8 @@ class Reading(Case):
         self.assertEqual(text.count(">Held against buffer"), 2)
 
     def test_kinds_that_do_not_stand_in_one_figure_are_named(self):
-        seed, buffers = self.make("seed"), self.make("buffers")
-        for pair in ((seed, buffers), (buffers, seed)):
+        seed, buffers, mtu = (self.make(shape) for shape in ("seed", "buffers", "mtu"))
+        for pair in ((seed, buffers), (buffers, seed), (mtu, buffers), (seed, mtu)):
             code, out, err = run(*pair, "--output", self.svg)
             self.assertEqual((code, out), (2, ""), err)
             self.assertRegex(err, r"\Asonde report: --output: \S+ is of kind \w+ and \S+ of kind "
@@ -140,7 +149,7 @@ class Reading(Case):
         self.assertIn("UDP buffers on", out)
 
     def test_the_archive_has_the_figure_that_report_draws(self):
-        for shape, name in (("seed", "loss.svg"), ("buffers", "buffers.svg")):
+        for shape, name in FIGURES:
             archive = self.make(shape)
             run(archive, "--output", self.svg)
             with open(self.svg, "rb") as mine, open(os.path.join(archive, name), "rb") as kept:
@@ -149,7 +158,7 @@ class Reading(Case):
     def test_sums_are_those_of_the_ordinary_tool(self):
         if shutil.which("sha256sum") is None:
             self.skipTest("no sha256sum here")
-        for shape, name in (("seed", "loss.svg"), ("buffers", "buffers.svg")):
+        for shape, name in FIGURES:
             done = subprocess.run(["sha256sum", "-c", "--strict", "SHA256SUMS"],
                                   cwd=self.make(shape), stdout=subprocess.PIPE, check=False)
             self.assertEqual((done.returncode, done.stdout.decode()),
@@ -182,9 +191,21 @@ class Reading(Case):
             outputs.add(run(archive, env={**os.environ, **env}))
         self.assertEqual(len(outputs), 1)
 
+    def test_an_mtu_archive_that_does_not_add_up_is_refused(self):
+        def spoil(change):
+            run_json = self.load(self.make("mtu"))
+            change(run_json["cases"][2])
+            return self.write("bad.json", json.dumps(run_json).encode())
+
+        self.assert_refused(spoil(lambda c: c.update(udp_payload=1372)),
+                            r": /cases/2/udp_payload: ")
+        self.assert_refused(spoil(lambda c: c.update(verdict="clean")), r": /cases/2/verdict: ")
+        self.assert_refused(spoil(lambda c: c.update(next_size=1400)), r": /cases/2/next_size: ")
+        self.assert_refused(spoil(lambda c: c.update(flow=1)), r": /cases/2/flow: ")
+
     def test_usage(self):
         for words in ((), ("--schema", "x"), ("--schema",), ("--schema", "loopback", "x"),
-                      ("--schema", "mtu"), ("--outptu", "x"), ("--output",)):
+                      ("--schema", "pair"), ("--outptu", "x"), ("--output",)):
             code, _, err = run(*words)
             self.assertEqual(code, 2, words)
             self.assertEqual(err.count("\n"), 1, err)
@@ -202,19 +223,19 @@ class Schema(Case):
         return jsonschema.Draft202012Validator(schema)
 
     def test_the_documents_have_what_report_prints(self):
-        for kind, name in (("loopback", "run.schema.json"), ("buffers", "buffers.schema.json")):
+        for kind, name in SCHEMAS.items():
             with open(os.path.join(ROOT, "docs", name), encoding="utf-8") as file:
                 self.assertEqual(file.read(), self.schema(kind))
 
     @unittest.skipIf(jsonschema is None, "python3-jsonschema is not installed")
     def test_every_archive_follows_that_of_its_kind_alone(self):
-        validators = {"loopback": self.validator("loopback"), "buffers": self.validator("buffers")}
-        for shape in SHAPES + BUFFERS_SHAPES:
+        validators = {kind: self.validator(kind) for kind in SCHEMAS}
+        for shape in SHAPES + BUFFERS_SHAPES + MTU_SHAPES:
             with self.subTest(shape):
                 run_json = self.load(self.make(shape))
                 validators[run_json["kind"]].validate(run_json)
-                other = "buffers" if run_json["kind"] == "loopback" else "loopback"
-                self.assertFalse(validators[other].is_valid(run_json))
+                for kind in SCHEMAS.keys() - {run_json["kind"]}:
+                    self.assertFalse(validators[kind].is_valid(run_json), kind)
 
     @unittest.skipIf(jsonschema is None, "python3-jsonschema is not installed")
     def test_they_refuse_what_is_out_of_range(self):
@@ -231,6 +252,14 @@ class Schema(Case):
             lambda r: r["cases"][7].update(queue=[[1]]),
             lambda r: r["cases"][10]["owners"][0].pop("port"),
             lambda r: r["plan"].update(sends=0)))
+        self.check_spoilt("mtu", "mtu-sizes", (
+            lambda r: r["cases"][0].update(verdict="other"),
+            lambda r: r["cases"][0].update(path_mtu=-1),
+            lambda r: r["cases"][0].update(source_port=65536),
+            lambda r: r["cases"][0].pop("confirmed"),
+            lambda r: r["cases"][0]["loss_by_size"][0].pop("lost"),
+            lambda r: r["sessions"][0].update(family="ipx"),
+            lambda r: r["plan"].update(flows=257)))
 
     def check_spoilt(self, kind, shape, spoilers):
         validator, good = self.validator(kind), self.load(self.make(shape))
@@ -294,7 +323,7 @@ class Refusals(Case):
         self.refuse_text(b'{"schema": "sonde.run/9", "id": 5}', r": /schema: .*sonde\.run/9")
 
     def test_unknown_kind(self):
-        self.refuse_changed(lambda r: r.update(kind="mtu"), r": /kind: ")
+        self.refuse_changed(lambda r: r.update(kind="other"), r": /kind: ")
 
     def test_string_for_a_number(self):
         self.refuse_changed(lambda r: r["cases"][3].update(window="64"), r": /cases/3/window: ")

@@ -98,6 +98,24 @@ def check_buffers(jsonschema):
     assert refused(jsonschema, ratio, 1.01)
 
 
+def check_mtu(jsonschema):
+    """A case is one flow in one direction; its parts may be null."""
+    schema = schema_of("mtu")
+    check_head(jsonschema, schema)
+    case = property_of(schema, "cases", 0)
+    for key in ("family", "direction", "flow", "source_port", "path_mtu", "udp_payload", "verdict",
+                "local_mtu", "kernel_path_mtu", "icmp", "probes", "retries", "seconds",
+                "confirmed", "fragments", "loss_by_size"):
+        assert key in case["required"], key
+    assert property_of(case, "verdict")["enum"] == [
+        "clean", "signalled", "black_hole", "lossy", "below_base", "unreachable", "undecided"]
+    assert property_of(case, "fragments")["enum"] == ["untested", "pass", "dropped"]
+    for key in ("path_mtu", "udp_payload", "hops", "size_effect", "source_port"):
+        assert not refused(jsonschema, property_of(case, key), None), key
+    assert refused(jsonschema, property_of(case, "path_mtu"), 65576)
+    assert refused(jsonschema, property_of(case, "icmp", 0), {"from": "10.9.2.254", "mtu": 1400})
+
+
 def main():
     try:
         import jsonschema
@@ -105,6 +123,7 @@ def main():
         skip("no jsonschema here (Debian: python3-jsonschema)")
     check_loopback(jsonschema)
     check_buffers(jsonschema)
+    check_mtu(jsonschema)
 
 
 if __name__ == "__main__":

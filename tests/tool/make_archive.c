@@ -4,13 +4,15 @@
  *
  * SHAPE: seed, small, split, macos, engines, interrupted, error, capped; of buffer experiments:
  * buffers, buffers-small, buffers-macos, buffers-many, buffers-one, buffers-interrupted,
- * buffers-error. Prints the folder. The host name may hold \xHH for any byte. */
+ * buffers-error; of path MTUs: mtu, mtu-flows, mtu-sizes, mtu-failed, mtu-interrupted. Prints the
+ * folder. The host name may hold \xHH for any byte. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "controller/report/archive.h"
 #include "tests/controller/report/make_buffers_run.h"
+#include "tests/controller/report/make_mtu_run.h"
 
 static bool set_shape(const char *name, struct make_shape *shape)
 {
@@ -65,6 +67,25 @@ static bool set_buffers_shape(const char *name, struct make_buffers_shape *shape
     return true;
 }
 
+static bool set_mtu_shape(const char *name, struct make_mtu_shape *shape)
+{
+    *shape = make_mtu_seed();
+    if (strcmp(name, "mtu-flows") == 0) {
+        shape->common.flows = 16;
+        shape->local_mtu = 9000;
+        shape->path_mtu[MTU_FORWARD] = 1500;
+        shape->path_mtu[MTU_REVERSE] = 9000;
+        shape->told = false;
+    } else if (strcmp(name, "mtu-sizes") == 0) {
+        shape->common.sizes = 20000;
+        shape->path_mtu[MTU_FORWARD] = shape->path_mtu[MTU_REVERSE] = 1500;
+    } else {
+        return strcmp(name, "mtu") == 0 || strcmp(name, "mtu-failed") == 0 ||
+               strcmp(name, "mtu-interrupted") == 0;
+    }
+    return true;
+}
+
 /* Undoes \xHH, so that a test may ask for any byte but zero. */
 static void unescape(const char *text, char out_text[256])
 {
@@ -114,6 +135,26 @@ static void make_of_loopback(const char *name, const struct make_shape *shape, s
         make_case_error(run, 2, "the echo role did not start");
 }
 
+static void make_of_mtu(const char *name, const struct make_mtu_shape *shape, struct run *run)
+{
+    make_mtu_run(shape, run);
+    if (strcmp(name, "mtu-flows") == 0) {
+        for (int64_t i = 12; i < 16; i++)
+            make_mtu_answer(make_mtu_at(run, FAMILY_IPV4, MTU_FORWARD, i), MAKE_MTU_SILENT, 1400);
+    } else if (strcmp(name, "mtu-sizes") == 0) {
+        make_mtu_sizes(make_mtu_at(run, FAMILY_IPV4, MTU_FORWARD, 0), 1440, 0, 10);
+        make_mtu_sizes(make_mtu_at(run, FAMILY_IPV4, MTU_REVERSE, 0), NONE_INT, 10, 10);
+        make_mtu_sizes(make_mtu_at(run, FAMILY_IPV6, MTU_FORWARD, 0), NONE_INT, 0, 0);
+        make_mtu_sizes(make_mtu_at(run, FAMILY_IPV6, MTU_REVERSE, 0), 1300, 2, 320);
+    } else if (strcmp(name, "mtu-failed") == 0) {
+        make_mtu_answer(make_mtu_at(run, FAMILY_IPV4, MTU_FORWARD, 0), MAKE_MTU_NOBODY, NONE_INT);
+        make_mtu_answer(make_mtu_at(run, FAMILY_IPV4, MTU_REVERSE, 0), MAKE_MTU_CUT_OFF, 1280);
+        make_mtu_error(run, FAMILY_IPV6, "echo: this host has no IPv6 address");
+    } else if (strcmp(name, "mtu-interrupted") == 0) {
+        make_mtu_interrupted(run, 1);
+    }
+}
+
 static int write_archive(const char *parent, const struct run *run)
 {
     struct fault fault = { "" };
@@ -130,30 +171,42 @@ static int write_archive(const char *parent, const struct run *run)
     return 0;
 }
 
-int main(int argc, char **argv)
+/* False for a shape that is not known. */
+static bool make(const char *name, const char *host_name, struct run *run)
 {
     struct make_shape shape;
     struct make_buffers_shape buffers;
-    struct run run;
+    struct make_mtu_shape mtu;
+
+    if (strncmp(name, "buffers", 7) == 0 && set_buffers_shape(name, &buffers)) {
+        buffers.base.host_name = host_name;
+        buffers.base.id = id_of(name);
+        make_of_buffers(name, &buffers, run);
+    } else if (strncmp(name, "mtu", 3) == 0 && set_mtu_shape(name, &mtu)) {
+        mtu.base.host_name = host_name;
+        mtu.base.id = id_of(name);
+        make_of_mtu(name, &mtu, run);
+    } else if (set_shape(name, &shape)) {
+        shape.host_name = host_name;
+        shape.id = id_of(name);
+        make_of_loopback(name, &shape, run);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+int main(int argc, char **argv)
+{
     char name[256] = "probe-1";
-    bool is_buffers = argc > 2 && strncmp(argv[2], "buffers", 7) == 0;
+    struct run run;
     int code;
 
-    if (argc < 3 ||
-        !(is_buffers ? set_buffers_shape(argv[2], &buffers) : set_shape(argv[2], &shape))) {
-        fprintf(stderr, "usage: make_archive PARENT SHAPE [HOST-NAME]\n");
-        return 2;
-    }
     if (argc > 3)
         unescape(argv[3], name);
-    if (is_buffers) {
-        buffers.base.host_name = name;
-        buffers.base.id = id_of(argv[2]);
-        make_of_buffers(argv[2], &buffers, &run);
-    } else {
-        shape.host_name = name;
-        shape.id = id_of(argv[2]);
-        make_of_loopback(argv[2], &shape, &run);
+    if (argc < 3 || !make(argv[2], name, &run)) {
+        fprintf(stderr, "usage: make_archive PARENT SHAPE [HOST-NAME]\n");
+        return 2;
     }
     code = write_archive(argv[1], &run);
     run_done(&run);

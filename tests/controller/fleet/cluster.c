@@ -351,6 +351,7 @@ struct cluster *cluster_new(size_t agents)
     for (size_t i = 0; i < agents; i++) {
         cluster->agents[i].cluster = cluster;
         cluster->agents[i].number = i;
+        cluster->agents[i].path_mtu = 1500;
         snprintf(cluster->agents[i].name, NAME_SIZE, "%c", (char)('a' + i));
         cluster_start_agent(cluster, i);
     }

@@ -31,17 +31,27 @@ struct spooled {
     bool forgotten;
 };
 
+/* One end of a case or session, as a task has it. */
+struct cluster_task {
+    struct message_open open;     /* without its key */
+    bool probes, answers, probed; /* in a path MTU session: has begun to, and has done it */
+};
+
 struct cluster_agent {
     struct cluster *cluster;
     size_t number;
     char name[NAME_SIZE], instance[UUID_SIZE];
     struct sessions *sessions;
-    uint64_t peer;     /* 0: not connected */
-    bool dead;         /* killed, and not started again */
-    struct list tasks; /* of struct message_open, without keys */
-    struct list spool; /* of struct spooled: what was ever put, in order */
-    char refuse[64];   /* a task refuses with this; "": it does not */
-    bool mute;         /* its tasks answer nothing */
+    uint64_t peer;                   /* 0: not connected */
+    bool dead;                       /* killed, and not started again */
+    struct list tasks;               /* of struct cluster_task */
+    struct list spool;               /* of struct spooled: what was ever put, in order */
+    char refuse[64];                 /* a task refuses with this; "": it does not */
+    bool refuse_v4;                  /* but of path MTU sessions those over IPv4 only */
+    bool mute;                       /* its tasks answer nothing */
+    char address_v6[ADDR_TEXT_SIZE]; /* that it tells beside its IPv4 one; "": none */
+    bool no_v4;                      /* it tells none */
+    int64_t path_mtu;                /* what it finds when it probes */
 };
 
 struct client {
@@ -91,6 +101,12 @@ size_t cluster_count(const struct cluster *cluster, uint64_t peer, enum message_
 void cluster_ask(struct cluster *cluster, uint64_t peer, const char *from, const char *to,
                  size_t cases);
 
+/* Asks for a run of path MTU, one flow, with this plan; it is freed. cluster_mtu_plan: both ways,
+ * of the families that both hosts have. */
+void cluster_ask_mtu(struct cluster *cluster, uint64_t peer, const char *from, const char *to,
+                     struct mtu_plan *plan);
+struct mtu_plan cluster_mtu_plan(void);
+
 /* A frame of an agent that its sessions did not make. */
 void cluster_say(struct cluster *cluster, size_t agent, const void *message);
 
@@ -130,5 +146,22 @@ void agent_end_life(struct cluster_agent *agent);
 void agent_hello(struct cluster_agent *agent);
 void agent_message(struct cluster_agent *agent, const union message *message);
 void agent_task_event(struct cluster_agent *agent, const struct event *event);
+
+/* --- between cluster_agent.c and cluster_mtu.c ---------------------------------------------- */
+
+/* What a task will say after a while. */
+void agent_later(struct cluster_agent *agent, const char *session, const void *message,
+                 int64_t delay_ns);
+void agent_say_phase(struct cluster_agent *agent, const char *session, enum message_type type,
+                     enum phase_kind phase, int64_t delay_ns);
+
+/* A report of this name as a result, and closed behind it. `report` has its id at `id`. */
+void agent_say_report(struct cluster_agent *agent, const struct message_open *task,
+                      const struct record *record, const void *report, const char *id);
+
+/* Begin, end and close of a path MTU session. */
+void agent_mtu_begin(struct cluster_agent *agent, struct cluster_task *task, enum phase_kind phase);
+void agent_mtu_close(struct cluster_agent *agent, const struct cluster_task *task,
+                     const char *reason);
 
 #endif

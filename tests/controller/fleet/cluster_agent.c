@@ -16,20 +16,19 @@
 
 /* --- tasks ---------------------------------------------------------------------------------- */
 
-static struct message_open *find_task(struct cluster_agent *agent, const char *session)
+static struct cluster_task *find_task(struct cluster_agent *agent, const char *session)
 {
-    struct message_open *tasks = agent->tasks.items;
+    struct cluster_task *tasks = agent->tasks.items;
 
     for (size_t i = 0; i < agent->tasks.count; i++) {
-        if (strcmp(tasks[i].session, session) == 0)
+        if (strcmp(tasks[i].open.session, session) == 0)
             return &tasks[i];
     }
     return NULL;
 }
 
-/* What a task will say after a while. */
-static void later(struct cluster_agent *agent, const char *session, const void *message,
-                  int64_t delay_ns)
+void agent_later(struct cluster_agent *agent, const char *session, const void *message,
+                 int64_t delay_ns)
 {
     struct event *event;
 
@@ -43,20 +42,24 @@ static void later(struct cluster_agent *agent, const char *session, const void *
 static enum status port_start(void *context, const struct message_open *open, struct fault *fault)
 {
     struct cluster_agent *agent = context;
+    struct cluster_task *task;
     struct message_opened opened;
+    int64_t idle_ns = (int64_t)(open->of_case.idle_s * (double)NS_PER_S);
 
-    if (agent->refuse[0] != '\0')
+    if (agent->refuse[0] != '\0' &&
+        !(agent->refuse_v4 && open->of_mtu.params.family == FAMILY_IPV6))
         return fault_set(fault, STATUS_NO_RESOURCE, "%s", agent->refuse);
-    *(struct message_open *)list_append_sized(&agent->tasks, sizeof *open) = *open;
+    task = list_append_sized(&agent->tasks, sizeof *task);
+    *task = (struct cluster_task){ .open = *open };
     message_init(&opened, MESSAGE_OPENED);
     text_copy(opened.session, sizeof opened.session, open->session);
     opened.port = open->role == END_ECHO ? 7900 : 0;
-    later(agent, open->session, &opened, (int64_t)(open->of_case.idle_s * (double)NS_PER_S) + NS_PER_MS);
+    agent_later(agent, open->session, &opened, idle_ns + NS_PER_MS);
     return STATUS_OK;
 }
 
-static void say_phase(struct cluster_agent *agent, const char *session, enum message_type type,
-                      enum phase_kind phase, int64_t delay_ns)
+void agent_say_phase(struct cluster_agent *agent, const char *session, enum message_type type,
+                     enum phase_kind phase, int64_t delay_ns)
 {
     union message message;
 
@@ -68,17 +71,36 @@ static void say_phase(struct cluster_agent *agent, const char *session, enum mes
     } else {
         message.begun.phase = phase;
     }
-    later(agent, session, &message, delay_ns);
+    agent_later(agent, session, &message, delay_ns);
 }
 
-static void say_report(struct cluster_agent *agent, const struct message_open *task,
+void agent_say_report(struct cluster_agent *agent, const struct message_open *task,
+                      const struct record *record, const void *report, const char *id)
+{
+    struct message_result result;
+    struct message_closed closed;
+    struct buf body;
+
+    buf_init(&body, LIMIT_RESULT_BYTES);
+    assert_int_equal(STATUS_OK, record_to_msgpack(record, report, &body));
+    message_init(&result, MESSAGE_RESULT);
+    text_copy(result.id, sizeof result.id, id);
+    text_copy(result.kind, sizeof result.kind, work_report_names[task->kind]);
+    bytes_set(&result.body, body.data, body.length);
+    agent_later(agent, task->session, &result, NS_PER_MS);
+    message_init(&closed, MESSAGE_CLOSED);
+    text_copy(closed.session, sizeof closed.session, task->session);
+    text_copy(closed.result, sizeof closed.result, id);
+    agent_later(agent, task->session, &closed, NS_PER_MS);
+    message_done(&result);
+    buf_done(&body);
+}
+
+static void close_case(struct cluster_agent *agent, const struct message_open *task,
                        const char *error)
 {
     struct made_phase made = made_clean(100);
-    struct message_result result;
-    struct message_closed closed;
     struct report report;
-    struct buf body;
 
     make_report(task->role, &task->of_case.params, &made, &report);
     text_copy(report.run, sizeof report.run, task->run);
@@ -86,50 +108,48 @@ static void say_report(struct cluster_agent *agent, const struct message_open *t
     text_copy(report.error, sizeof report.error, error);
     report.index = task->index;
     temp_id((uint64_t)++agent->cluster->results_made, report.id);
-    buf_init(&body, LIMIT_RESULT_BYTES);
-    assert_int_equal(STATUS_OK, record_to_msgpack(&report_record, &report, &body));
-    message_init(&result, MESSAGE_RESULT);
-    text_copy(result.id, sizeof result.id, report.id);
-    text_copy(result.kind, sizeof result.kind, "report");
-    bytes_set(&result.body, body.data, body.length);
-    later(agent, task->session, &result, NS_PER_MS);
-    message_init(&closed, MESSAGE_CLOSED);
-    text_copy(closed.session, sizeof closed.session, task->session);
-    text_copy(closed.result, sizeof closed.result, report.id);
-    later(agent, task->session, &closed, NS_PER_MS);
-    message_done(&result);
+    agent_say_report(agent, task, &report_record, &report, report.id);
     record_done(&report_record, &report);
-    buf_done(&body);
+}
+
+static void begin_case(struct cluster_agent *agent, const struct message_open *task,
+                       enum phase_kind phase)
+{
+    const struct case_common *common = &task->of_case.params.common;
+    double seconds = phase == PHASE_WARMUP ? common->warmup_s : common->seconds;
+    int64_t ns = (int64_t)(seconds * (double)NS_PER_S);
+
+    if (task->role == END_ECHO) {
+        agent_say_phase(agent, task->session, MESSAGE_BEGUN, phase, NS_PER_MS);
+        return;
+    }
+    agent_say_phase(agent, task->session, MESSAGE_PROGRESS, phase, ns / 2);
+    agent_say_phase(agent, task->session, MESSAGE_ENDED, phase, ns + NS_PER_S);
 }
 
 static void port_tell(void *context, const char *session, const void *bytes)
 {
     struct cluster_agent *agent = context;
-    const struct message_open *task = find_task(agent, session);
+    struct cluster_task *task = find_task(agent, session);
     const union message *message = bytes;
-    bool warmup = message->begin.phase == PHASE_WARMUP;
-    double seconds;
 
     assert_non_null(task);
-    seconds = warmup ? task->of_case.params.common.warmup_s : task->of_case.params.common.seconds;
-    if (message->type == MESSAGE_CLOSE) {
-        say_report(agent, task, message->close.reason);
-    } else if (message->type == MESSAGE_END) {
-        say_phase(agent, session, MESSAGE_ENDED, message->end.phase, NS_PER_MS);
-    } else if (task->role == END_ECHO) {
-        say_phase(agent, session, MESSAGE_BEGUN, message->begin.phase, NS_PER_MS);
-    } else {
-        int64_t ns = (int64_t)(seconds * (double)NS_PER_S);
-
-        say_phase(agent, session, MESSAGE_PROGRESS, message->begin.phase, ns / 2);
-        say_phase(agent, session, MESSAGE_ENDED, message->begin.phase, ns + NS_PER_S);
-    }
+    if (message->type == MESSAGE_END)
+        agent_say_phase(agent, session, MESSAGE_ENDED, message->end.phase, NS_PER_MS);
+    else if (message->type == MESSAGE_CLOSE && task->open.kind == WORK_MTU)
+        agent_mtu_close(agent, task, message->close.reason);
+    else if (message->type == MESSAGE_CLOSE)
+        close_case(agent, &task->open, message->close.reason);
+    else if (task->open.kind == WORK_MTU)
+        agent_mtu_begin(agent, task, message->begin.phase);
+    else
+        begin_case(agent, &task->open, message->begin.phase);
 }
 
 static void port_join(void *context, const char *session)
 {
     struct cluster_agent *agent = context;
-    struct message_open *tasks = agent->tasks.items, *task = find_task(agent, session);
+    struct cluster_task *tasks = agent->tasks.items, *task = find_task(agent, session);
 
     assert_non_null(task);
     *task = tasks[--agent->tasks.count];
@@ -137,15 +157,17 @@ static void port_join(void *context, const char *session)
 
 void agent_task_event(struct cluster_agent *agent, const struct event *event)
 {
+    struct cluster_task *task = find_task(agent, event->session);
     union message message;
     struct fault fault;
 
     /* Of an earlier life, or of a task that is over. */
-    if (agent->dead || find_task(agent, event->session) == NULL)
+    if (agent->dead || task == NULL)
         return;
     assert_int_equal(STATUS_OK, message_get(event->bytes.data, event->bytes.length,
                                             (struct message_way){ ROLE_AGENT, ROLE_CONTROLLER },
                                             &message, &fault));
+    task->probed |= message.type == MESSAGE_ENDED && task->probes;
     sessions_task(agent->sessions, event->session, &message, agent->cluster->now);
     message_done(&message);
 }
@@ -277,11 +299,11 @@ void agent_end_life(struct cluster_agent *agent)
     agent->peer = 0;
     agent->dead = true;
     while (agent->tasks.count > 0) {
-        const struct message_open *task = agent->tasks.items;
+        const struct cluster_task *task = agent->tasks.items;
         union message closed;
 
         message_init(&closed, MESSAGE_CLOSED);
-        text_copy(closed.closed.session, sizeof closed.closed.session, task->session);
+        text_copy(closed.closed.session, sizeof closed.closed.session, task->open.session);
         sessions_task(agent->sessions, closed.closed.session, &closed, agent->cluster->now);
     }
     sessions_free(agent->sessions);
@@ -303,16 +325,18 @@ void agent_free(struct cluster_agent *agent)
 void agent_hello(struct cluster_agent *agent)
 {
     struct message_hello hello;
-    char *address = strdup("10.9.0.1");
+    char address[] = "10.9.0.1";
 
-    assert_non_null(address);
     address[7] = (char)('1' + agent->number);
     message_init(&hello, MESSAGE_HELLO);
     hello.protocol = PROTOCOL_VERSION;
     text_copy(hello.version, sizeof hello.version, "0.1.0");
     text_copy(hello.instance, sizeof hello.instance, agent->instance);
     text_copy(hello.os, sizeof hello.os, "Linux");
-    *(char **)list_append_sized(&hello.addresses, sizeof address) = address;
+    if (!agent->no_v4)
+        words_add(&hello.addresses, address);
+    if (agent->address_v6[0] != '\0')
+        words_add(&hello.addresses, agent->address_v6);
     cluster_to_hub(agent->cluster, agent->peer, &hello);
     message_done(&hello);
 }

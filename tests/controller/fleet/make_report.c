@@ -118,6 +118,63 @@ void make_report(enum end_role role, const struct case_params *params,
     make_host(sender ? "alpha.example" : "beta.example", &out_report->host);
 }
 
+static void make_flow(int64_t number, struct mtu_flow *out_flow)
+{
+    record_init(&mtu_flow_record, out_flow);
+    out_flow->flow = number;
+    out_flow->source_port = 40000 + number;
+    out_flow->outcome = MTU_FOUND;
+    out_flow->limit = MTU_LIMIT_LOCAL;
+    out_flow->path_mtu = out_flow->local_mtu = out_flow->kernel_path_mtu = 1500;
+    out_flow->kernel_before = 1500;
+    out_flow->next_size = 1501;
+    out_flow->confirmed = true;
+    out_flow->probes = 12;
+    out_flow->rtt_ns = 1000000;
+    out_flow->seconds = 0.25;
+}
+
+void make_mtu_report(enum end_role role, const struct mtu_params *params,
+                     struct mtu_report *out_report)
+{
+    bool sender = role == END_SENDER, v4 = params->family == FAMILY_IPV4;
+    bool probes = mtu_has_phase(&params->common, sender ? PHASE_FORWARD : PHASE_REVERSE);
+    bool answers = mtu_has_phase(&params->common, sender ? PHASE_REVERSE : PHASE_FORWARD);
+    const char *caller = v4 ? "10.9.1.1:40000" : "[fd00::1]:40000";
+    const char *listener = v4 ? "10.9.2.2:7900" : "[fd00::2]:7900";
+
+    record_init(&mtu_report_record, out_report);
+    text_copy(out_report->schema, sizeof out_report->schema, MTU_REPORT_SCHEMA);
+    text_copy(out_report->id, sizeof out_report->id, sender ? "report-s" : "report-e");
+    text_copy(out_report->run, sizeof out_report->run, "run");
+    text_copy(out_report->session, sizeof out_report->session, "session");
+    out_report->role = role;
+    out_report->params = *params;
+    text_copy(out_report->local, sizeof out_report->local, sender ? caller : listener);
+    text_copy(out_report->peer, sizeof out_report->peer, sender ? listener : caller);
+    text_copy(out_report->started, sizeof out_report->started, "2026-11-30T18:44:10Z");
+    text_copy(out_report->finished, sizeof out_report->finished, "2026-11-30T18:44:20Z");
+    out_report->agreement = (struct agreement){ .present = true,
+                                                .hellos_sent = sender ? 5 : 3,
+                                                .hellos_answered = 2,
+                                                .rtt_ns = sender ? 1000 : NONE_INT,
+                                                .strangers = sender ? NONE_INT : 7 };
+    for (int64_t i = 0; probes && i < params->common.flows; i++)
+        make_flow(i, list_append_sized(&out_report->flows, sizeof(struct mtu_flow)));
+    if (answers)
+        out_report->answered = (struct mtu_answered){
+            .present = true, .fragments_told = true, .answered = 12, .largest = 1500
+        };
+    make_host(sender ? "alpha.example" : "beta.example", &out_report->host);
+}
+
+void make_mtu_plan(size_t families, struct mtu_plan *out_plan)
+{
+    mtu_plan_init(out_plan);
+    for (size_t i = 0; i < families; i++)
+        *(int *)list_append_sized(&out_plan->families, sizeof(int)) = (int)i;
+}
+
 void make_fleet_plan(size_t windows, struct plan *out_plan)
 {
     record_init(&plan_record, out_plan);

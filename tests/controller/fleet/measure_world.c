@@ -87,6 +87,16 @@ static void port_progress(void *context, const struct message_run_progress *prog
     world->progresses++;
 }
 
+static void port_moved(void *context, const struct message_run_moved *moved)
+{
+    struct fault fault;
+
+    assert_int_equal(STATUS_OK,
+                     record_check(message_kinds[MESSAGE_RUN_MOVED].record, moved, &fault));
+    note(context, "moved %s %s: %lld\n", family_names[moved->family],
+         mtu_direction_names[moved->direction], (long long)moved->event.to);
+}
+
 static void port_failed(void *context, int64_t index, const char *reason)
 {
     note(context, "case %lld failed: %s\n", (long long)index, reason);
@@ -101,33 +111,79 @@ static void port_over(void *context, enum run_outcome outcome, const char *reaso
          reason);
 }
 
-void world_begin(struct world *world, size_t cases, double warmup_s, const char *address)
+static void begin(struct world *world, const struct work *work,
+                  const struct measure_addresses *addresses)
 {
     const struct measure_port port = { .context = world,
                                        .send = port_send,
                                        .random = port_random,
                                        .ssid = port_ssid,
                                        .progress = port_progress,
+                                       .moved = port_moved,
                                        .failed = port_failed,
                                        .over = port_over };
-    struct measure_order order = { .run = "run" };
-    struct plan plan;
+    struct measure_order order = { .run = "run", .addresses = *addresses, .work = work };
 
     memset(world, 0, sizeof *world);
-    make_fleet_plan(cases, &plan);
-    plan.common.warmup_s = warmup_s;
-    order.plan = &plan;
-    text_copy(order.address, sizeof order.address, address);
     world->now.ns = 5; /* as in a fresh time namespace */
     world->measure =
         measure_new(&order, &port, world->now, (struct wall){ INT64_C(1796064250) * NS_PER_S });
-    record_done(&plan_record, &plan);
     measure_start(world->measure, world->now);
+}
+
+void world_begin(struct world *world, size_t cases, double warmup_s, const char *address)
+{
+    struct measure_addresses addresses = { { "", "" } };
+    struct work work = { .kind = WORK_CASES };
+    enum family family = strchr(address, ':') != NULL ? FAMILY_IPV6 : FAMILY_IPV4;
+
+    make_fleet_plan(cases, &work.plan);
+    work.plan.common.warmup_s = warmup_s;
+    work.plan.common.family = family;
+    text_copy(addresses.of[family], ADDR_TEXT_SIZE, address);
+    begin(world, &work, &addresses);
+    record_done(&plan_record, &work.plan);
+}
+
+void world_begin_mtu(struct world *world, enum mtu_ways direction, double watch_s)
+{
+    static const struct measure_addresses addresses = { { "10.9.2.2", "fd00::2" } };
+    struct work work = { .kind = WORK_MTU };
+
+    make_mtu_plan(FAMILY_COUNT, &work.mtu_plan);
+    work.mtu_plan.common.direction = direction;
+    work.mtu_plan.common.watch_s = watch_s;
+    begin(world, &work, &addresses);
+    record_done(&mtu_plan_record, &work.mtu_plan);
 }
 
 void world_done(struct world *world)
 {
     measure_free(world->measure);
+}
+
+static void say_progress(const struct world *world, enum phase_kind phase,
+                         struct message_progress *out_progress)
+{
+    message_init(out_progress, MESSAGE_PROGRESS);
+    text_copy(out_progress->session, UUID_SIZE, world->opened[END_ECHO].session);
+    out_progress->phase = phase;
+    out_progress->elapsed_s = 0.5;
+    out_progress->sent = 7;
+    out_progress->low = 1400;
+    out_progress->high = 1401;
+    out_progress->flows_done = 1;
+}
+
+static void say_moved(const struct world *world, enum phase_kind phase,
+                      struct message_moved *out_moved)
+{
+    message_init(out_moved, MESSAGE_MOVED);
+    text_copy(out_moved->session, UUID_SIZE, world->opened[END_ECHO].session);
+    out_moved->phase = phase;
+    out_moved->event.change = MTU_CHANGE_CHANGED;
+    out_moved->event.from = 1500;
+    out_moved->event.to = 1400;
 }
 
 void world_say(struct world *world, enum end_role role, enum message_type type,
@@ -143,15 +199,13 @@ void world_say(struct world *world, enum end_role role, enum message_type type,
     else if (type == MESSAGE_BEGUN || type == MESSAGE_ENDED)
         message.begun.phase = phase;
     else if (type == MESSAGE_PROGRESS)
-        message.progress =
-            (struct message_progress){ .type = type, .phase = phase, .elapsed_s = 0.5, .sent = 7 };
+        say_progress(world, phase, &message.progress);
+    else if (type == MESSAGE_MOVED)
+        say_moved(world, phase, &message.moved);
     else if (type == MESSAGE_REFUSED)
         text_copy(message.refused.reason, sizeof message.refused.reason, "too much");
     else if (type == MESSAGE_FAILED)
         text_copy(message.failed.reason, sizeof message.failed.reason, "broke");
-    if (type == MESSAGE_PROGRESS)
-        text_copy(message.progress.session, sizeof message.progress.session,
-                  world->opened[END_ECHO].session);
     measure_message(world->measure, role, &message, world->now);
 }
 

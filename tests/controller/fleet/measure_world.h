@@ -25,6 +25,10 @@ void world_expect(struct world *world, const char *lines);
 
 /* A fresh run of so many cases, each of 1 s, whose first order has been sent; world_done. */
 void world_begin(struct world *world, size_t cases, double warmup_s, const char *address);
+
+/* A fresh run of path MTU, of two sessions, IPv4 and IPv6, of one flow; world_done. */
+void world_begin_mtu(struct world *world, enum mtu_ways direction, double watch_s);
+
 void world_done(struct world *world);
 
 /* A message about the running session. */

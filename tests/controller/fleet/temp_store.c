@@ -119,13 +119,13 @@ void temp_run(struct store *store, const char *run, int64_t started_s)
     snprintf(entry.to, sizeof entry.to, "b");
     snprintf(entry.operator_name, sizeof entry.operator_name, "olga");
     wall_format((struct wall){ started_s * NS_PER_S }, entry.started);
-    *(int64_t *)list_append(&entry.plan.payloads, payloads) = 1472;
-    *(int64_t *)list_append(&entry.plan.windows, payloads) = 16;
-    *(int *)list_append(&entry.plan.engines, record_field(&plan_record, "engines", NULL)) = 0;
-    entry.plan.repeats = 1;
-    entry.plan.common.clients = entry.plan.common.io_threads = 1;
-    entry.plan.common.seconds = 1;
-    entry.plan.common.rcvbuf = entry.plan.common.sndbuf = 1 << 20;
+    *(int64_t *)list_append(&entry.work.plan.payloads, payloads) = 1472;
+    *(int64_t *)list_append(&entry.work.plan.windows, payloads) = 16;
+    *(int *)list_append(&entry.work.plan.engines, record_field(&plan_record, "engines", NULL)) = 0;
+    entry.work.plan.repeats = 1;
+    entry.work.plan.common.clients = entry.work.plan.common.io_threads = 1;
+    entry.work.plan.common.seconds = 1;
+    entry.work.plan.common.rcvbuf = entry.work.plan.common.sndbuf = 1 << 20;
     *(char **)list_append(&entry.command, record_field(&run_entry_record, "command", NULL)) =
         strdup("sonde");
     if (store_run_begin(store, &entry, &fault) != STATUS_OK)
@@ -148,6 +148,25 @@ void temp_case(struct case_row *out_row, const char *run, int64_t index, int64_t
     out_row->params.common.clients = out_row->params.common.io_threads = 1;
     out_row->params.common.seconds = 1;
     out_row->params.common.rcvbuf = out_row->params.common.sndbuf = 1 << 20;
+}
+
+void temp_mtu(struct mtu_row *out_row, const char *run, enum mtu_direction direction,
+              int64_t started_s)
+{
+    record_init(&mtu_row_record, out_row);
+    snprintf(out_row->run, sizeof out_row->run, "%s", run);
+    snprintf(out_row->from, sizeof out_row->from, "a");
+    snprintf(out_row->to, sizeof out_row->to, "b");
+    wall_format((struct wall){ started_s * NS_PER_S }, out_row->started);
+    out_row->index = (int64_t)direction;
+    out_row->family = FAMILY_IPV4;
+    out_row->direction = direction;
+    out_row->status = CASE_PASS;
+    out_row->verdict = MTU_CLEAN;
+    out_row->flows = 1;
+    out_row->path_mtu = out_row->largest = out_row->local_mtu = 1500;
+    out_row->udp_payload = 1472;
+    snprintf(out_row->groups, sizeof out_row->groups, "1500");
 }
 
 void temp_sql(const char *path, const char *sql)

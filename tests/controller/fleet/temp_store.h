@@ -41,6 +41,10 @@ void temp_run(struct store *store, const char *run, int64_t started_s);
 /* A row that record_check passes: run, index, the run's start; from a to b, passed. */
 void temp_case(struct case_row *out_row, const char *run, int64_t index, int64_t started_s);
 
+/* A row of a path MTU run, likewise: IPv4, in this direction, of 1500. */
+void temp_mtu(struct mtu_row *out_row, const char *run, enum mtu_direction direction,
+              int64_t started_s);
+
 /* Runs our own SQL on a connection of its own, as another program would. */
 void temp_sql(const char *path, const char *sql);
 

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "controller/fleet/archive_of.h"
+#include "controller/fleet/joined.h"
 #include "controller/report/validate.h"
 #include "proto/base/text.h"
 #include "proto/wire/record_msgpack.h"
@@ -38,7 +39,7 @@ static int setup(void **state)
     text_copy(entry->to, sizeof entry->to, "b");
     text_copy(entry->operator_name, sizeof entry->operator_name, "ann");
     text_copy(entry->started, sizeof entry->started, "2026-11-30T18:44:10Z");
-    make_fleet_plan(3, &entry->plan);
+    make_fleet_plan(3, &entry->work.plan);
     assert_int_equal(STATUS_OK, store_run_begin(stored.temp.store, entry, &fault));
     *state = &stored;
     return 0;
@@ -68,7 +69,7 @@ static void add_body(struct stored *stored, const char *agent, const void *body,
 
 static void add_report(struct stored *stored, enum end_role role, int64_t index, int64_t window)
 {
-    struct case_params params = plan_case(&stored->entry.plan, (size_t)index);
+    struct case_params params = plan_case(&stored->entry.work.plan, (size_t)index);
     struct made_phase made = made_clean(100);
     struct report report;
     struct buf body;
@@ -99,12 +100,8 @@ static void add_row(struct stored *stored, int64_t index, const char *error)
     struct case_row row;
     struct fault fault;
 
-    record_init(&case_result_record, &result);
-    result.index = index;
-    result.params = plan_case(&stored->entry.plan, (size_t)index);
-    result.status = CASE_ERROR;
-    text_copy(result.error, sizeof result.error, error);
-    archive_of_case(&stored->entry, &result, &row);
+    joined_error(&stored->entry, index, error, &result);
+    joined_case_row(&stored->entry, &result, &row);
     assert_int_equal(STATUS_OK, store_case(stored->temp.store, &row, &fault));
 }
 
@@ -229,8 +226,7 @@ static void a_host_that_never_reported_is_named_by_its_agent(void **state)
 static void what_is_no_report_or_of_other_parameters_is_an_error(void **state)
 {
     struct stored *stored = *state;
-    struct case_reports reports;
-    unsigned unreadable;
+    struct reports reports;
     struct run run;
     struct buf body;
 
@@ -243,10 +239,10 @@ static void what_is_no_report_or_of_other_parameters_is_an_error(void **state)
                "echo");
     add_body(stored, "b", body.data, body.length);
     buf_done(&body);
-    assert_int_equal(STATUS_OK, case_reports_read(stored->temp.store, stored->entry.run, 2,
-                                                  &reports, &unreadable));
-    assert_int_equal(1U << END_ECHO, unreadable);
-    case_reports_done(&reports);
+    assert_int_equal(STATUS_OK, reports_read(stored->temp.store, &stored->entry, 2, &reports));
+    assert_int_equal(1U << END_ECHO, reports.unreadable);
+    assert_true(reports_none(&reports));
+    reports_done(&reports);
     end(stored, RUN_COMPLETE, "2026-11-30T18:50:00Z");
     run = archive(stored);
     assert_string_equal("the reports are of other parameters than the plan has",

@@ -58,9 +58,9 @@ static void a_run_comes_back_whole(void **state)
     assert_string_equal("2026-11-30T18:44:10Z", entry.started);
     assert_string_equal("", entry.finished);
     assert_string_equal("", entry.reason);
-    assert_int_equal(1, entry.plan.payloads.count);
-    assert_int_equal(1472, *(int64_t *)entry.plan.payloads.items);
-    assert_int_equal(1 << 20, entry.plan.common.rcvbuf);
+    assert_int_equal(1, entry.work.plan.payloads.count);
+    assert_int_equal(1472, *(int64_t *)entry.work.plan.payloads.items);
+    assert_int_equal(1 << 20, entry.work.plan.common.rcvbuf);
     assert_string_equal("sonde", *(char **)entry.command.items);
     assert_int_equal(STATUS_OK, record_check(&run_entry_record, &entry, &fault));
     record_done(&run_entry_record, &entry);

@@ -429,7 +429,7 @@ static void a_host_spans_the_whole_run(void **state)
     first->echo.host.counters.before.value[SOFTNET_DROPPED] = NONE_INT;
     last->echo.host.counters.after.value[SOFTNET_DROPPED] = NONE_INT;
     map_add_text(&first->echo.host.counters.unavailable, "softnet.dropped", "no such file");
-    verdict_host(&first->echo, &last->echo, &host);
+    verdict_host(END_ECHO, &first->echo.host, &last->echo.host, &host);
     assert_int_equal(HOST_ECHO, host.role);
     assert_string_equal("beta.example", host.name);
     assert_int_equal(1100, host.counters.delta.value[UDP_DELIVERED]);
@@ -442,7 +442,7 @@ static void a_host_spans_the_whole_run(void **state)
     assert_true(host.limits_unchanged);
     record_done(&host_record, &host);
     ((struct map_item *)last->echo.host.limits.items)[0].number = 1;
-    verdict_host(&first->echo, &last->echo, &host);
+    verdict_host(END_ECHO, &first->echo.host, &last->echo.host, &host);
     assert_false(host.limits_unchanged);
     record_done(&host_record, &host);
     free_pair(first);
@@ -460,7 +460,7 @@ static void one_report_alone_keeps_its_wrapped_counter(void **state)
     counters->after.value[UDP_SENT] = 5;
     counters->delta.value[UDP_SENT] = 11;
     counters->delta.value[UDP_DELIVERED] = 77; /* a lie: the snapshots say 100 */
-    verdict_host(&pair->sender, &pair->sender, &host);
+    verdict_host(END_SENDER, &pair->sender.host, &pair->sender.host, &host);
     assert_int_equal(11, host.counters.delta.value[UDP_SENT]);
     assert_int_equal(100, host.counters.delta.value[UDP_DELIVERED]);
     assert_int_equal(0, host.counters.reset.count);

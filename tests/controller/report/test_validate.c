@@ -40,7 +40,7 @@ static struct host_counters *counters(struct run *run)
 
 /* the run */
 BREAK(schema, text_copy(run->schema, sizeof run->schema, "sonde.run/2");)
-BREAK(kind, run->kind = RUN_MTU;)
+BREAK(kind, run->kind = RUN_KIND_COUNT;)
 BREAK(id_version, run->id[14] = '4';)
 BREAK(id_variant, run->id[19] = 'c';)
 BREAK(id_upper_case, run->id[0] = 'A';)
