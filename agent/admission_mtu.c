@@ -6,6 +6,8 @@
 #include "agent/admission_part.h"
 #include "agent/probe/path_mtu.h"
 
+enum { OUTSTANDING = MTU_RING_SLOTS / 2 }; /* of each flow, at most */
+
 enum status admission_mtu_sense(const struct mtu_params *params, struct fault *fault)
 {
     int family = (int)params->family;
@@ -131,7 +133,7 @@ enum status admission_mtu_limits(const struct admission_config *limits,
     if (status == STATUS_OK)
         status = check_count("max_clients", limits->max_clients, flows, "flows", fault);
     if (status == STATUS_OK && probes(open))
-        status = check_count("max_outstanding", limits->max_outstanding, flows * MTU_RING_SLOTS,
+        status = check_count("max_outstanding", limits->max_outstanding, flows * OUTSTANDING,
                              "datagrams outstanding", fault);
     if (status == STATUS_OK && probes(open))
         status = check_sizes(limits, params, fault);

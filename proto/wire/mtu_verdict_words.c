@@ -64,7 +64,7 @@ static void put_clean(const struct mtu_case *what, struct buf *out)
     } else if (flow->path_mtu == largest_packet(what->family)) {
         buf_printf(out, "no %s packet is larger", what->family == FAMILY_IPV4 ? "IPv4" : "IPv6");
     } else {
-        buf_text(out, "all that was asked for passes");
+        buf_text(out, "nothing larger was tried");
         put_interface(out, flow);
     }
 }
