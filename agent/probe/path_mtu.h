@@ -84,7 +84,9 @@ struct path_mtu_plan {
     bool fragments;         /* then: do datagrams above the path MTU arrive without DF? */
     bool trace;             /* then: after which hop do larger ones vanish, if nobody says so? */
     int64_t sizes;          /* then: loss by size on the first flow, from the floor to what was
-                               found, with so many datagrams (size_loss.h); 0: none */
+                               found, with so many datagrams (size_loss.h); 0: none. It ends
+                               when nobody answers for 3 s, and at the latest after twice the time
+                               that the pace takes and a minute */
 
     /* Watching: go on for so long when the answers are known (search.h); 0: do not. Nothing but
      * searching is done then. */

@@ -108,7 +108,7 @@ void mtu_sizes_begin(struct lane *flow, const struct path_mtu_plan *plan)
         .high_above = NAN,
     };
     if (search->outcome != SEARCH_FOUND || config.floor >= config.ceiling)
-        return;
+        return; /* there is nothing to compare, and that nothing was sent says so */
     sizes = memory_new(1, sizeof *sizes);
     *sizes = (struct lane_sizes){
         .loss = size_loss_new(&config),
@@ -189,12 +189,15 @@ static enum status next_sizes(struct lane *flow, struct mono now, struct mtu_ask
     if (sizes == NULL || sizes->over)
         return STATUS_AGAIN;
     give_up(sizes, now);
+    if (mono_between(sizes->heard_at, now) >= DEAD_NS + sizes->wait_ns) {
+        sizes->over = true;
+        return STATUS_AGAIN;
+    }
     status = may_ask(sizes) ? size_loss_next(sizes->loss, &ask) : STATUS_AGAIN;
     if (status == STATUS_NOT_FOUND)
         sizes->asked_all = true;
     if (status != STATUS_OK) {
-        sizes->over = (sizes->asked_all && sizes->under_way == 0) ||
-                      mono_between(sizes->heard_at, now) >= DEAD_NS + sizes->wait_ns;
+        sizes->over = sizes->asked_all && sizes->under_way == 0;
         return STATUS_AGAIN;
     }
     slot = take_slot(sizes);

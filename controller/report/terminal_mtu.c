@@ -170,8 +170,10 @@ static void add_note(struct notes *notes, const struct way *way, struct buf *wor
 
 static void note_case(struct notes *notes, const struct way *way, const struct mtu_case *what)
 {
+    struct mtu_case rest = *what; /* borrowed; loss by size has a table of its own */
     bool more = true;
 
+    rest.flow.size_effect.present = false;
     for (size_t line = 0; more; line++) {
         struct buf words;
 
@@ -179,7 +181,7 @@ static void note_case(struct notes *notes, const struct way *way, const struct m
         if (line == 0)
             mtu_tunnel_words(what, &words);
         else
-            more = mtu_note_words(what, line - 1, &words);
+            more = mtu_note_words(&rest, line - 1, &words);
         add_note(notes, way, &words);
     }
 }
@@ -298,13 +300,25 @@ static void put_fit(struct page *page)
     buf_done(&text);
 }
 
+/* Does a line of the table say it already? */
+static bool is_told(const struct run *run, const struct mtu_session *session)
+{
+    const struct mtu_case *cases = run->mtu_cases.items;
+
+    for (size_t i = 0; i < run->mtu_cases.count; i++) {
+        if (cases[i].family == session->family && cases[i].error[0] != '\0')
+            return true;
+    }
+    return false;
+}
+
 static void put_errors(struct page *page)
 {
     const struct mtu_session *sessions = page->run->mtu_sessions.items;
     size_t wanted = mtu_plan_sessions(&page->run->mtu_plan), errors = 0;
 
     for (size_t i = 0; i < page->run->mtu_sessions.count; i++) {
-        if (sessions[i].error[0] == '\0')
+        if (sessions[i].error[0] == '\0' || is_told(page->run, &sessions[i]))
             continue;
         if (errors++ == 0)
             page_heading(page, "What could not be measured");

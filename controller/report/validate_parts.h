@@ -47,8 +47,8 @@ enum status validate_experiment(const struct buffers_plan *plan,
                                 const struct experiment_result *result, const char *at,
                                 struct fault *fault) must_check;
 
-/* The sessions and cases of a run of kind "mtu": each in the plan's order, with the verdict that its
- * numbers have; some may be missing from an interrupted run only. */
+/* The sessions and cases of a run of kind "mtu": each in the plan's order, with the verdict that
+ * its numbers have; some may be missing from an interrupted run only. */
 enum status validate_mtu(const struct run *run, struct fault *fault) must_check;
 
 #endif

@@ -105,6 +105,8 @@ static const struct record *record_of(const char *text, size_t size)
 
 static size_t case_count(const struct run *run)
 {
+    if (run->kind == RUN_MTU)
+        return run->mtu_cases.count;
     return run->kind == RUN_BUFFERS ? buffers_plan_case_count(&run->buffers_plan)
                                     : plan_case_count(&run->plan);
 }

@@ -27,12 +27,16 @@ class Hosts(unittest.TestCase):
     sonde = sys.argv[1] if len(sys.argv) > 1 else "sonde"
 
     @classmethod
+    def make_network(cls):
+        return Network()
+
+    @classmethod
     def make_fleet(cls):
         return Fleet(cls.network, cls.sonde)
 
     @classmethod
     def setUpClass(cls):
-        cls.network = Network().__enter__()
+        cls.network = cls.make_network().__enter__()
         try:
             cls.fleet = cls.make_fleet().__enter__()
         except BaseException:

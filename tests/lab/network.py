@@ -50,6 +50,7 @@ def why_impossible():
 class Network:
     """The three hosts, up. Use it as a context manager."""
 
+    hosts = ("a", "r", "b")
     controller = {"a": ROUTER["a", 4], "b": ROUTER["b", 4]}  # as a host sees it
 
     def __init__(self):
@@ -71,26 +72,37 @@ class Network:
     def __exit__(self, *_):
         for process in reversed(self.processes):
             end(process)
-        for host in ("a", "r", "b"):
+        for host in self.hosts:
             sh("ip", "netns", "delete", self.name(host), check=False)
 
     def _make(self):
-        for host in ("a", "r", "b"):
+        for host in self.hosts:
             sh("ip", "netns", "add", self.name(host))
             self.run(host, "sysctl", "-qw", "net.ipv4.conf.all.rp_filter=0",
                      "net.ipv4.conf.default.rp_filter=0", "net.ipv6.conf.all.accept_dad=0",
                      "net.ipv6.conf.default.accept_dad=0")
             self.ip(host, "link", "set", "lo", "up")
-        self.run("r", "sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
+        self._connect()
+
+    def _connect(self):
+        self.forwards("r")
         for side in SIDES:
-            sh("ip", "link", "add", f"{side}0", "netns", self.name(side), "gso_max_segs", "1",
-               "type", "veth", "peer", "name", f"r{side}", "netns", self.name("r"),
-               "gso_max_segs", "1")
-            self._address(side, f"{side}0", ADDRESS[side, 4], ADDRESS[side, 6])
-            self._address("r", f"r{side}", ROUTER[side, 4], ROUTER[side, 6])
-        for side in SIDES:
-            self.ip(side, "route", "add", "default", "via", ROUTER[side, 4])
-            self.ip(side, "-6", "route", "add", "default", "via", ROUTER[side, 6])
+            self.attach(side, "r")
+
+    def forwards(self, host):
+        self.run(host, "sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
+
+    def attach(self, side, router):
+        """The link of a side to its router, its addresses and default routes."""
+        self.link(side, f"{side}0", router, f"r{side}")
+        self._address(side, f"{side}0", ADDRESS[side, 4], ADDRESS[side, 6])
+        self._address(router, f"r{side}", ROUTER[side, 4], ROUTER[side, 6])
+        self.ip(side, "route", "add", "default", "via", ROUTER[side, 4])
+        self.ip(side, "-6", "route", "add", "default", "via", ROUTER[side, 6])
+
+    def link(self, host, interface, other, its):
+        sh("ip", "link", "add", interface, "netns", self.name(host), "gso_max_segs", "1", "type",
+           "veth", "peer", "name", its, "netns", self.name(other), "gso_max_segs", "1")
 
     def _address(self, host, interface, v4, v6):
         self.ip(host, "address", "add", f"{v4}/24", "dev", interface)
@@ -274,6 +286,17 @@ class Alone:
         process = subprocess.Popen(self.inside(host, *words), **more)
         self.processes.append(process)
         return process
+
+
+def spawn(words):
+    """Starts a program that says "ready" first."""
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    line = process.stdout.readline().strip()
+    process.stdout.close()
+    if line != "ready":
+        end(process)
+        raise RuntimeError(f"{' '.join(words)} did not start")
+    return process
 
 
 def end(process, patience=10):

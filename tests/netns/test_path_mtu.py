@@ -6,26 +6,23 @@ With SONDE_SLOW=1 it does more of the same."""
 
 import os
 import statistics
-import subprocess
 import sys
 import time
 import unittest
 
-from path_mtu import TOOL, Pair, Path
+from path_mtu import TOOL, Pair
 
 import network
+from mtu_network import WIDE, WIDEST, OneRouter
 
 SLOW = os.environ.get("SONDE_SLOW") == "1"
 SANITIZED = os.environ.get("SONDE_SANITIZE", "") != ""
-WIDE, WIDEST = 9216, 65535
-HEADERS = {4: 28, 6: 48}
-HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class PathMtu(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.net = Path()
+        cls.net = OneRouter()
         cls.net.__enter__()
         cls.addClassCleanup(cls.net.__exit__)
         cls.pairs = {}
@@ -193,13 +190,8 @@ class PathMtu(unittest.TestCase):
     # --- lies and fragments -------------------------------------------------------------------
 
     def forge(self, mode):
-        forger = self.net.popen("r", sys.executable, os.path.join(HERE, "forge_icmp.py"), "ra",
-                                mode, stdout=subprocess.PIPE, text=True)
-        for version in ("-4", "-6"):
-            self.addCleanup(self.net.ip, "a", version, "route", "flush", "cache")
-        self.addCleanup(forger.stdout.close)
-        self.addCleanup(network.end, forger)
-        self.assertEqual("ready", forger.stdout.readline().strip())
+        self.addCleanup(self.net.flush)
+        self.addCleanup(network.end, self.net.forge(mode))
 
     def test_quote_of_eight_bytes_is_a_hint(self):
         self.links(WIDE, 1400)
@@ -231,14 +223,8 @@ class PathMtu(unittest.TestCase):
 
     def test_size_that_comes_in_fragments_is_not_carried(self):
         self.links(WIDE, 1400)
-        self.net.nft("r", """
-            table ip path_df {
-                chain clear_df {
-                    type filter hook prerouting priority -300;
-                    iifname "ra" ip protocol udp ip frag-off set 0
-                }
-            }""")
-        self.addCleanup(self.net.run, "r", "nft", "delete", "table", "ip", "path_df")
+        self.net.clear_df("r", "ra")
+        self.addCleanup(self.net.forget, "r", "path_df")
         pair = Pair(self.net, 4)
         self.addCleanup(pair.close)
         found = pair.probe(fragments=0, trace=0)
@@ -252,16 +238,8 @@ class PathMtu(unittest.TestCase):
         self.links(WIDE, 1400)
         for dropped in (False, True):
             if dropped:
-                self.net.nft("b", """
-                    table inet path_fragments {
-                        chain drop_fragments {
-                            type filter hook prerouting priority -450;
-                            ip frag-off & 0x1fff != 0 drop
-                            exthdr frag exists drop
-                        }
-                    }""")
-                self.addCleanup(self.net.run, "b", "nft", "delete", "table", "inet",
-                                "path_fragments")
+                self.net.drop_fragments("b")
+                self.addCleanup(self.net.forget, "b", "path_fragments")
             for version, flow in self.search("forward", fragments=1).items():
                 fragments = flow["fragments"]
                 say(f"   fragments of IPv{version}: {fragments}")
@@ -375,7 +353,7 @@ class PathMtu(unittest.TestCase):
 
 class BelowIpv6(unittest.TestCase):
     def test_576(self):
-        with Path() as net:
+        with OneRouter() as net:
             net.mtu("a", 1500)
             net.mtu("b", 576)
             pair = Pair(net, 4)

@@ -171,6 +171,20 @@ class PathMtuSizes(unittest.TestCase):
             for flow in flows.values():
                 self.assertGreater(flow["size_effect"]["lost"], 100)
 
+    def test_what_this_host_refuses_is_not_lost(self):
+        self.net.nft("a", """
+            table inet path_refuse {
+                chain refuse {
+                    type filter hook output priority 0;
+                    meta l4proto udp meta length > 1000 numgen random mod 100 < 30 drop
+                }
+            }""")
+        self.addCleanup(self.net.run, "a", "nft", "delete", "table", "inet", "path_refuse")
+        for flow in self.measure("forward", "30 % above 1000 are refused", sizes=3200).values():
+            effect = flow["size_effect"]
+            self.assertEqual((False, 0), (effect["found"], effect["lost"]))
+            self.assertLess(effect["sent"], 3000)
+
     # --- ends ---------------------------------------------------------------------------------
 
     def test_one_size_alone_is_not_measured(self):

@@ -160,7 +160,8 @@ class Prediction(Case):
             size + d for size in [*steps, mtu - 28, 16356] for d in (-1, 0, 1)}
         payloads = sorted(p for p in around if p == 44 or 48 <= p <= 65507)
         limit = int(pathlib.Path("/proc/sys/net/core/rmem_max").read_text())
-        for rcvbuf in (212992, 1 << 20, 4 << 20, 8 << 20):
+        # A sanitizer has nothing to say about the larger ones.
+        for rcvbuf in (212992,) if SANITIZED else (212992, 1 << 20, 4 << 20, 8 << 20):
             # As large a burst as overflows the buffer with the smallest datagrams.
             window = min(rcvbuf, limit) * 2 // 700 // 16 + 2
             run = measure("--payload", ",".join(map(str, payloads)), "--window", str(window),

@@ -197,7 +197,8 @@ class Reading(Case):
             change(run_json["cases"][2])
             return self.write("bad.json", json.dumps(run_json).encode())
 
-        self.assert_refused(spoil(lambda c: c.update(udp_payload=1372)), r": /cases/2/udp_payload: ")
+        self.assert_refused(spoil(lambda c: c.update(udp_payload=1372)),
+                            r": /cases/2/udp_payload: ")
         self.assert_refused(spoil(lambda c: c.update(verdict="clean")), r": /cases/2/verdict: ")
         self.assert_refused(spoil(lambda c: c.update(next_size=1400)), r": /cases/2/next_size: ")
         self.assert_refused(spoil(lambda c: c.update(flow=1)), r": /cases/2/flow: ")

@@ -323,7 +323,7 @@ static enum status answer(struct mtu_tool *tool, struct fault *fault)
 
 static enum status obey(struct mtu_tool *tool, struct fault *fault)
 {
-    char line[LINE_BYTES];
+    char line[LINE_BYTES] = "";
     enum status status = STATUS_OK;
 
     while (status == STATUS_OK) {

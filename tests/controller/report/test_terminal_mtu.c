@@ -155,6 +155,19 @@ static void interrupted_runs_say_what_they_did_not_come_to(void **state)
     run_done(&run);
 }
 
+/* What stands in no line of the table stands below it. */
+static void a_session_with_answers_may_have_an_error(void **state)
+{
+    struct make_mtu_shape shape = make_mtu_seed();
+    struct run run;
+
+    (void)state;
+    make_mtu_run(&shape, &run);
+    (void)text_copy(make_mtu_session(&run, FAMILY_IPV4)->error, 512, "echo: gone before the end");
+    assert_true(says(&run, "\nWhat could not be measured\n  IPv4: echo: gone before the end\n"));
+    run_done(&run);
+}
+
 static void the_other_end_tells_what_it_did_not_answer(void **state)
 {
     struct make_mtu_shape shape = make_mtu_seed();
@@ -252,6 +265,7 @@ int main(void)
         cmocka_unit_test(nothing_found),
         cmocka_unit_test(changes_while_watching),
         cmocka_unit_test(interrupted_runs_say_what_they_did_not_come_to),
+        cmocka_unit_test(a_session_with_answers_may_have_an_error),
         cmocka_unit_test(the_other_end_tells_what_it_did_not_answer),
         cmocka_unit_test(long_lists_stay_within_the_page),
         cmocka_unit_test(huge_counts_do_not_break_it),
