@@ -89,12 +89,13 @@ static void on_message(struct follow *follow, const union message *message)
 
 /* --- afterwards ------------------------------------------------------------------------------- */
 
+/* Nothing was probed where no two ends have agreed. */
 static bool has_begun(const struct run *run)
 {
     const struct mtu_session *sessions = run->mtu_sessions.items;
 
     for (size_t i = 0; i < run->mtu_sessions.count; i++) {
-        if (sessions[i].agreement.present)
+        if (sessions[i].agreement.present && sessions[i].agreement.hellos_answered > 0)
             return true;
     }
     return false;
