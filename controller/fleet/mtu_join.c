@@ -210,6 +210,7 @@ static void fill_session(const struct joining *joining)
     } else if (echo != NULL) {
         text_copy(session->local, sizeof session->local, echo->peer);
         text_copy(session->peer, sizeof session->peer, echo->local);
+        session->agreement = echo->agreement; /* that there was one is known all the same */
     }
     if (echo == NULL)
         return;

@@ -1,6 +1,7 @@
 /* Owns the words that say why a flow's answer is what it is, and which tunnel it looks like. Must
  * not know who prints them.
  */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -84,6 +85,7 @@ static void put_signalled(const struct mtu_flow *flow, struct buf *out)
         if (most == NULL || icmp[i].count > most->count)
             most = &icmp[i];
     }
+    assert(most != NULL); /* or the path is no MTU_SIGNALLED one */
     for (size_t i = 0; i < flow->icmp.count; i++) {
         bool again = strcmp(icmp[i].from, most->from) == 0;
 

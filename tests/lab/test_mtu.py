@@ -151,7 +151,7 @@ class Exact(MtuHosts):
                 self.assertNotEqual(1290, one["mtu"], "that was for another flow")
                 if one["mtu"] in (68, 0, 67, 1279, 65000) and (family, one["mtu"]) != ("ipv4", 68):
                     self.assertFalse(one["accepted"], one)
-            self.assertIn("unknown datagram", {one["judged"] for one in icmp})
+            self.assertIn("not sent by us", {one["judged"] for one in icmp})
 
     def test_size_that_comes_in_fragments_is_not_carried(self):
         self.network.narrow("near", 1400)
@@ -237,9 +237,8 @@ class Exact(MtuHosts):
 
     def test_nobody_answers(self):
         """The hellos pass, and nothing after them."""
-        self.network.forward("meta l4proto udp meta length > 100 drop")
+        self.network.forward("meta l4proto udp limit rate over 1/day burst 8 packets drop")
         run = self.mtu(*QUICK, "--family", "ipv4")
-        self.assertNotEqual("", self.report)
         for case in run["cases"]:
             self.assertEqual("unreachable", case["verdict"], case)
 

@@ -22,6 +22,18 @@ class Errors(MtuHosts):
         fleet.overrides = {"b": {"admission": {"max_clients": 20, "max_seconds": 30}}}
         return fleet
 
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(self.bring_back)
+
+    def bring_back(self):
+        """Who is not there any more after a test."""
+        gone = [name for name in "ab" if self.fleet.agents[name].poll() is not None]
+        for name in gone:
+            self.fleet.start_agent(name)
+        if gone:
+            self.fleet.wait_connected()
+
     def refusal(self, *flags, what="mtu", code=1, **more):
         """One line on stderr beside what is told of progress, and nothing on stdout."""
         process = self.start(what, *flags, **more)
@@ -98,8 +110,6 @@ class Errors(MtuHosts):
         agent.terminate()
         agent.wait()
         self.assertIn("agent b is not connected", self.refusal(*ONE))
-        self.fleet.start_agent("b")
-        self.fleet.wait_connected()
 
     def test_nobody_says_hello(self):
         self.network.forward("meta l4proto udp drop")
@@ -161,13 +171,13 @@ class Errors(MtuHosts):
             out, err = process.communicate(timeout=60)
             self.assertEqual(1, process.returncode, err)
             self.assertIn(f"the {end}'s end is away", err)
+            self.assertNotEqual("", out, err)
             run = self.checked(out)
             self.assertIn(f"the {end}'s end is away", run.session("ipv4")["error"])
             for case in run["cases"]:
                 self.assertNotIn(case["verdict"], ("clean", "signalled", "black_hole"), case)
             self.network.forget("r", "lab_count")
-            self.fleet.start_agent(name)
-            self.fleet.wait_connected()
+            self.bring_back()
 
     def test_controller_that_is_killed(self):
         self.network.filter_icmp("router")

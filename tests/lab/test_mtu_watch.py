@@ -119,7 +119,7 @@ class Watch(MtuHosts):
         self.network.forget_rules()
         run = self.ended(process, lines)
         self.assertEqual([("known", None, 1500), ("unreachable", 1500, None),
-                          ("known", None, 1500)], self.events(run, "ipv4"))
+                          ("known", 1500, 1500)], self.events(run, "ipv4"))
 
     def test_both_directions_one_after_the_other(self):
         process, lines = self.watch(2, "ipv4")

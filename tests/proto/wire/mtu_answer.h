@@ -44,23 +44,27 @@ static inline void add_icmp(struct mtu_case *what, const char *from, int64_t mtu
     snprintf(icmp->judged, sizeof icmp->judged, "%s", judged == NULL ? "accepted" : judged);
 }
 
-/* Loss above `threshold`: 1.1 %, below: none. */
+/* 110 of 20,000 lost: all above `threshold`; NONE_INT: wherever. */
 static inline void add_size_effect(struct mtu_case *what, int64_t threshold)
 {
+    bool is_found = threshold != NONE_INT;
+
     what->flow.size_effect = (struct mtu_size_effect){
         .present = true,
-        .found = true,
+        .found = is_found,
         .threshold = threshold,
-        .least = threshold - 2,
-        .most = threshold + 3,
+        .least = is_found ? threshold - 2 : NONE_INT,
+        .most = is_found ? threshold + 3 : NONE_INT,
         .sent = 20000,
         .lost = 110,
-        .sent_below = 10000,
-        .sent_above = 10000,
-        .lost_above = 110,
-        .high_below = 0.0004,
-        .low_above = 0.0091,
-        .high_above = 0.0133,
+        .sent_below = is_found ? 10000 : 20000,
+        .lost_below = is_found ? 0 : 110,
+        .sent_above = is_found ? 10000 : 0,
+        .lost_above = is_found ? 110 : 0,
+        .low_below = is_found ? 0 : 0.0046,
+        .high_below = is_found ? 0.0004 : 0.0066,
+        .low_above = is_found ? 0.0091 : (double)NAN,
+        .high_above = is_found ? 0.0133 : (double)NAN,
         .seconds = 2.5,
     };
 }

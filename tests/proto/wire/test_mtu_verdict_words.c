@@ -330,10 +330,6 @@ static void loss_by_size_is_told(void **state)
                  "lost\n");
     what = found(FAMILY_IPV4, 1500);
     add_size_effect(&what, NONE_INT);
-    what.flow.size_effect.found = false;
-    what.flow.size_effect.least = what.flow.size_effect.most = NONE_INT;
-    what.flow.size_effect.low_below = 0.0046;
-    what.flow.size_effect.high_below = 0.0066;
     notes(&what, "no size loses more than others: 110 of 20,000 datagrams were lost, 0.5 to 0.7 "
                  "%\n");
 }
