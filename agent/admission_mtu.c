@@ -96,6 +96,7 @@ static enum status check_rate(const struct admission_config *limits,
                               const struct mtu_params *params, struct fault *fault)
 {
     int64_t smallest = admission_headers(params->family) + MTU_ANSWER_SIZE;
+    long long pace = limits->max_rate * smallest;
     char allows[64], asked[192];
     double rate = ceil((double)params->common.pace / (double)smallest);
 
@@ -105,7 +106,7 @@ static enum status check_rate(const struct admission_config *limits,
     snprintf(asked, sizeof asked,
              "a pace of %lld bytes a second, up to %.0f datagrams, was asked for: a pace of %lld "
              "would do",
-             (long long)params->common.pace, rate, (long long)(limits->max_rate * smallest));
+             (long long)params->common.pace, rate, pace);
     return admission_denied(fault, "max_rate", allows, asked);
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/fleet/verdict.h"
 #include "proto/base/text.h"
 #include "proto/wire/mtu_check.h"
 #include "proto/wire/mtu_verdict.h"
@@ -80,14 +81,8 @@ static void explain(const struct joining *joining, struct fault *fault)
         (void)fault_set(fault, STATUS_NOT_FOUND, "the report of %s is missing%s%s",
                         end_words[sender == NULL ? END_SENDER : END_ECHO],
                         there->error[0] == '\0' ? "" : "; the other one says: ", there->error);
-    else if (sender->error[0] != '\0' && echo->error[0] != '\0')
-        /* The sender's words are cut rather than that the echo's are lost. */
-        (void)fault_set(fault, STATUS_CORRUPT, "sender: %.240s; echo: %s", sender->error,
-                        echo->error);
-    else if (sender->error[0] != '\0' || echo->error[0] != '\0')
-        (void)fault_set(fault, STATUS_CORRUPT, "%s: %s",
-                        sender->error[0] != '\0' ? "sender" : "echo",
-                        sender->error[0] != '\0' ? sender->error : echo->error);
+    else
+        (void)verdict_errors(sender->error, echo->error, fault);
 }
 
 /* --- flows ----------------------------------------------------------------------------------- */
@@ -210,7 +205,9 @@ static void fill_session(const struct joining *joining)
     } else if (echo != NULL) {
         text_copy(session->local, sizeof session->local, echo->peer);
         text_copy(session->peer, sizeof session->peer, echo->local);
-        session->agreement = echo->agreement; /* that there was one is known all the same */
+        /* It came to a phase: that they had agreed is known all the same. */
+        if (echo->answered.present || echo->flows.count > 0)
+            session->agreement = echo->agreement;
     }
     if (echo == NULL)
         return;

@@ -264,22 +264,6 @@ static enum status check_pair(const struct report *sender, const struct report *
     return STATUS_OK;
 }
 
-/* What an end could not do; both of it when both could not. */
-static enum status check_ends(const struct report *sender, const struct report *echo,
-                              struct fault *fault)
-{
-    bool both = sender->error[0] != '\0' && echo->error[0] != '\0';
-
-    if (sender->error[0] == '\0' && echo->error[0] == '\0')
-        return STATUS_OK;
-    /* The sender's words are cut rather than that the echo's are lost. */
-    if (both)
-        return fault_set(fault, STATUS_CORRUPT, "sender: %.240s; echo: %s", sender->error,
-                         echo->error);
-    return fault_set(fault, STATUS_CORRUPT, "%s: %s", sender->error[0] != '\0' ? "sender" : "echo",
-                     sender->error[0] != '\0' ? sender->error : echo->error);
-}
-
 static enum status check_outcome(const struct case_result *result, struct fault *fault)
 {
     const struct phase *measure = &result->phases.measure;
@@ -301,7 +285,7 @@ static enum status join(const struct report *const ends[END_COUNT], struct case_
 {
     struct case_sockets *sockets = &result->sockets;
     struct fault broken = { "" };
-    enum status said = check_ends(ends[END_SENDER], ends[END_ECHO], fault);
+    bool said = verdict_errors(ends[END_SENDER]->error, ends[END_ECHO]->error, fault);
     enum status status = STATUS_OK;
 
     sockets->present = true;
@@ -319,8 +303,8 @@ static enum status join(const struct report *const ends[END_COUNT], struct case_
     if (status == STATUS_OK)
         status = verdict_one_way(ends[END_SENDER], ends[END_ECHO], &result->one_way_ns, &broken);
     /* What an end says of itself explains more than what does not fit because of it. */
-    if (said != STATUS_OK)
-        return said;
+    if (said)
+        return STATUS_CORRUPT;
     return status == STATUS_OK ? status : fault_set(fault, status, "%s", broken.text);
 }
 
@@ -339,6 +323,26 @@ static enum status miss_one(const struct report *there, bool sender, struct faul
     return fault_set(fault, STATUS_NOT_FOUND, "the report of the %s's end is missing%s%s",
                      sender ? "sender" : "echo",
                      there->error[0] == '\0' ? "" : "; the other one says: ", there->error);
+}
+
+/* The controller closes an end with "...: " and what the other one said. */
+static bool repeats(const char *words, const char *other)
+{
+    return other[0] != '\0' && strlen(words) > strlen(other) && strstr(words, other) != NULL;
+}
+
+bool verdict_errors(const char *sender, const char *echo, struct fault *out_words)
+{
+    bool of_sender = sender[0] != '\0' && !repeats(sender, echo);
+    bool of_echo = echo[0] != '\0' && !repeats(echo, sender);
+
+    /* The sender's words are cut rather than that the echo's are lost. */
+    if (of_sender && of_echo)
+        (void)fault_set(out_words, STATUS_CORRUPT, "sender: %.240s; echo: %s", sender, echo);
+    else if (of_sender || of_echo)
+        (void)fault_set(out_words, STATUS_CORRUPT, "%s: %s", of_sender ? "sender" : "echo",
+                        of_sender ? sender : echo);
+    return of_sender || of_echo;
 }
 
 void verdict_join(const struct report *sender, const struct report *echo,

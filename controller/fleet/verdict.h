@@ -25,6 +25,10 @@ void verdict_join(const struct report *sender, const struct report *echo,
 enum status verdict_one_way(const struct report *sender, const struct report *echo,
                             struct one_way *out_one_way, struct fault *fault) must_check;
 
+/* What ends said that they could not do, "" for one that did all, in one line. Who was closed with
+ * the other one's words is not heard again. False when neither says a thing. */
+bool verdict_errors(const char *sender, const char *echo, struct fault *out_words);
+
 /* A host as an archive has it: the facts of the first report of this end, counters from the first
  * one's beginning to the last one's end (the same where there is one only). Frees nothing;
  * *out_host is the caller's. */

@@ -179,9 +179,16 @@ class TwoRouters(Path, network.Network):
         for router in self.routers:
             self.ip(router, "link", "set", name, "mtu", str(size))
         if had < 1280 <= size or had == 0:
-            for router, last in (("r", 1), ("s", 2)):
-                self._address_again(router, name, last)
-            self._routes(name)
+            self.mend_link(name)
+
+    def cut_link(self, name):
+        """Takes it down; `mend_link` brings it back, with its IPv6."""
+        self.ip("r", "link", "set", name, "down")
+
+    def mend_link(self, name):
+        for router, last in (("r", 1), ("s", 2)):
+            self._address_again(router, name, last)
+        self._routes(name)
 
     def _address_again(self, router, name, last):
         base = self.LINKS[name]

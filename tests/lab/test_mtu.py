@@ -97,9 +97,19 @@ class Exact(MtuHosts):
         self.network.narrow("near", 1400)
         run = self.mtu(*QUICK, "--ceiling", "1350")
         self.assert_exact(run, 1350, "clean")
-        run = self.mtu(*QUICK, "--floor", "1401")
+        run = self.mtu(*QUICK, "--floor", "1401", code=1)
         for case in run["cases"]:
-            self.assertEqual(("below_floor", None), (case["outcome"], case["path_mtu"]), case)
+            self.assertEqual(("below_floor", None, "undecided"),
+                             (case["outcome"], case["path_mtu"], case["verdict"]), case)
+        self.assertIn("not even the floor of 1,401 passes", self.report)
+
+    def test_less_than_a_path_must_carry(self):
+        """Nobody may offer less than 1280 for IPv6 or, in practice, less than 1200 for IPv4."""
+        self.network.forward("meta l4proto udp meta length > 1190 drop")
+        run = self.mtu(*QUICK)
+        self.assertEqual({("ipv4", 1190, "below_base"), ("ipv6", None, "below_base")},
+                         {(case["family"], case["path_mtu"], case["verdict"])
+                          for case in run["cases"]})
 
     def test_zz_576(self):
         """The last one: the link's IPv6 goes with it."""
@@ -109,7 +119,7 @@ class Exact(MtuHosts):
                 self.network.filter_icmp("router")
             run = self.mtu(*QUICK, "--family", "ipv4")
             self.assert_exact(run, 576, "below_base")
-            run = self.mtu(*QUICK, "--family", "ipv4", "--floor", "68")
+            run = self.mtu(*QUICK, "--family", "ipv4", "--floor", "140")
             self.assert_exact(run, 576, "below_base")
 
     # --- loss ----------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ class Sizes(MtuHosts):
             for case in run["cases"]:
                 self.assertEqual(1500, case["path_mtu"])
                 self.assert_threshold(case)
-            self.assertRegex(self.report, r"above \d{4}")
+            self.assertRegex(self.report, r"loss changes above 1,4\d\d")
 
     def test_loss_above_a_size_one_way_is_that_ways(self):
         self.network.forward(f'oifname "near" meta l4proto udp meta length > {EDGE} '

@@ -130,6 +130,11 @@ static void one_report_alone_says_what_it_knows(void **state)
     assert_true(mtu_pair_session(&pair)->agreement.present);
     assert_int_equal(NONE_INT, mtu_pair_session(&pair)->agreement.rtt_ns);
     mtu_pair_done(&pair);
+    mtu_pair_make(&pair, MTU_WAYS_FORWARD, 1);
+    pair.echo.answered.present = false; /* it listened, and nobody came */
+    mtu_pair_join(&pair, NULL, &pair.echo);
+    assert_false(mtu_pair_session(&pair)->agreement.present);
+    mtu_pair_done(&pair);
 }
 
 static void no_report_at_all_is_one_case_per_flow(void **state)
