@@ -199,7 +199,10 @@ int64_t admission_headers(enum family family)
 
 int64_t admission_max_packet(const struct admission *admission, enum family family)
 {
-    return admission->limits.max_payload + admission_headers(family);
+    int64_t payload = family == FAMILY_IPV4 ? PAYLOAD_MAX_IPV4 : PAYLOAD_MAX_IPV6;
+    int64_t most = admission->limits.max_payload;
+
+    return most < payload ? most + admission_headers(family) : 0;
 }
 
 double admission_max_seconds(const struct admission *admission)

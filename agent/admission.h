@@ -27,8 +27,8 @@ enum status admission_check(const struct admission *admission, const struct mess
 /* May datagrams be sent to, or answered for, this host? */
 bool admission_allows_host(const struct admission *admission, const struct addr *host);
 
-/* What a path MTU session is held to while it runs: the largest IP packet that it may send, how
- * long a phase may be, the buffers that its sockets may ask for. */
+/* What a path MTU session is held to while it runs: the largest IP packet that it may send (0: the
+ * protocol's own limit is lower), how long a phase may be, what buffers its sockets may ask for. */
 int64_t admission_max_packet(const struct admission *admission, enum family family);
 double admission_max_seconds(const struct admission *admission);
 int64_t admission_socket_buffer(const struct admission *admission, int64_t wanted);

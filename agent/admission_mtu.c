@@ -6,6 +6,8 @@
 #include "agent/admission_part.h"
 #include "agent/probe/path_mtu.h"
 
+enum { OUTSTANDING = MTU_RING_SLOTS / 2 }; /* of each flow, at most */
+
 enum status admission_mtu_sense(const struct mtu_params *params, struct fault *fault)
 {
     int family = (int)params->family;
@@ -94,6 +96,7 @@ static enum status check_rate(const struct admission_config *limits,
                               const struct mtu_params *params, struct fault *fault)
 {
     int64_t smallest = admission_headers(params->family) + MTU_ANSWER_SIZE;
+    long long pace = limits->max_rate * smallest;
     char allows[64], asked[192];
     double rate = ceil((double)params->common.pace / (double)smallest);
 
@@ -103,7 +106,7 @@ static enum status check_rate(const struct admission_config *limits,
     snprintf(asked, sizeof asked,
              "a pace of %lld bytes a second, up to %.0f datagrams, was asked for: a pace of %lld "
              "would do",
-             (long long)params->common.pace, rate, (long long)(limits->max_rate * smallest));
+             (long long)params->common.pace, rate, pace);
     return admission_denied(fault, "max_rate", allows, asked);
 }
 
@@ -131,7 +134,7 @@ enum status admission_mtu_limits(const struct admission_config *limits,
     if (status == STATUS_OK)
         status = check_count("max_clients", limits->max_clients, flows, "flows", fault);
     if (status == STATUS_OK && probes(open))
-        status = check_count("max_outstanding", limits->max_outstanding, flows * MTU_RING_SLOTS,
+        status = check_count("max_outstanding", limits->max_outstanding, flows * OUTSTANDING,
                              "datagrams outstanding", fault);
     if (status == STATUS_OK && probes(open))
         status = check_sizes(limits, params, fault);

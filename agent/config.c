@@ -28,21 +28,24 @@ static const struct field admission_fields[] = {
     WORDS(struct admission_config, peers, LIMIT_RULES,
           "ranges of hosts to measure with, as 10.0.0.0/8 or fd00::/8; none: any host"),
     INT(struct admission_config, max_payload, STAMP_AUTHENTICATED_SIZE, PAYLOAD_MAX_IPV6,
-        "largest UDP payload, bytes"),
+        "largest UDP payload that is sent, bytes"),
     INT(struct admission_config, max_rate, 0, INT64_C(1000000000),
-        "datagrams a second that one session may send; 0: no limit; else closed loops are refused"),
+        "datagrams a second that one session may send; 0: no limit; else closed loops are refused, "
+        "and a path MTU session's pace counts as its smallest datagrams"),
     { FIELD_AT(struct admission_config, max_seconds), .type = FIELD_REAL, .real_min = 0.01,
       .real_max = 2 * LIMIT_SECONDS,
-      .help = "longest case, warm-up and measure phase together; also longest idle interval" },
+      .help = "longest case, warm-up and measure phase together; longest direction of a path MTU "
+              "session; longest idle interval" },
     INT(struct admission_config, max_sessions, 1, 1000, "sessions at once, a thread each"),
-    INT(struct admission_config, max_clients, 1, LIMIT_CLIENTS, "sockets of one session"),
+    INT(struct admission_config, max_clients, 1, LIMIT_CLIENTS,
+        "sockets, or flows, of one session"),
     INT(struct admission_config, max_outstanding, 1, LIMIT_OUTSTANDING,
         "datagrams outstanding, clients x window"),
     INT(struct admission_config, max_socket_buffer, 1, LIMIT_SOCKET_BUFFER,
         "socket buffer to ask the kernel for, bytes"),
     INT(struct admission_config, max_io_threads, 1, LIMIT_IO_THREADS, "threads of one session"),
-    FLAG(struct admission_config, allow_sender, "whether this host sends"),
-    FLAG(struct admission_config, allow_echo, "whether this host answers"),
+    FLAG(struct admission_config, allow_sender, "whether this host calls others, sends and probes"),
+    FLAG(struct admission_config, allow_echo, "whether this host listens and answers, probes too"),
 };
 static const struct record admission_record = RECORD(admission_config, admission_fields);
 

@@ -14,9 +14,9 @@ struct admission_config {
     struct list peers;       /* of char *: CIDR; empty: any host that the controller names */
     int64_t max_payload;     /* bytes */
     int64_t max_rate;        /* datagrams/s; 0: no limit. With a limit, closed loops are refused */
-    double max_seconds;      /* of one case, both phases together */
+    double max_seconds;      /* of one case, both phases together; of one direction of path MTU */
     int64_t max_sessions;    /* at once */
-    int64_t max_clients;     /* sockets of one session */
+    int64_t max_clients;     /* sockets, or flows, of one session */
     int64_t max_outstanding; /* clients x window */
     int64_t max_socket_buffer;
     int64_t max_io_threads;

@@ -102,11 +102,13 @@ static bool has_phase(const struct work *work, enum phase_kind phase)
 }
 
 /* They come in their order; what was left out does not come any more. */
-static bool is_over(const struct work *work, int phase)
+static bool is_over(const struct work *work, enum phase_kind phase)
 {
-    while (phase < PHASE_KIND_COUNT && !work->done[phase])
-        phase++;
-    return phase < PHASE_KIND_COUNT;
+    for (size_t i = phase; i < PHASE_KIND_COUNT; i++) {
+        if (work->done[i])
+            return true;
+    }
+    return false;
 }
 
 /* Everything that it was opened for is done: the last of its phases is. */

@@ -1,14 +1,17 @@
-/* One end of one session on a thread of its own. It is spoken to with messages of the control
- * channel over a mailbox, and answers with them: in go open (already admitted), begin, end, close;
- * out come opened or refused, begun, progress, ended, and at the end one result (the report) and
- * then closed or failed. Its last message is refused, closed or failed; each ends with it.
+/* One end of one session, of a case or of a path MTU, on a thread of its own. It is spoken to with
+ * messages of the control channel over a mailbox, and answers with them: in go open (already
+ * admitted), begin, end, close; out come opened or refused, begun, progress, moved, ended, and at
+ * the end one result (the report) and then closed or failed. Its last message is refused, closed or
+ * failed; each ends with it.
  *
  * From when its sockets are open, also when the echo role then does not agree, it makes a report:
  * nothing that was measured is lost.
  *
  * It ends by itself: when nothing was asked of it for TASK_PATIENCE_NS outside of a phase, when a
- * phase at the echo's end is longer than the case's time and that, when it is told to close, when
- * its mailbox is gone.
+ * phase at the end that answers is longer than it can be and that, when one of a path MTU session
+ * is longer than this host allows, when it is told to close, when its mailbox is gone.
+ *
+ * Phases come in the order of enum phase_kind, each once; any may be left out.
  */
 #ifndef SONDE_AGENT_TASK_H
 #define SONDE_AGENT_TASK_H

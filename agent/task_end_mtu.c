@@ -101,7 +101,7 @@ static void changed(void *context, size_t flow, const struct search_event *event
     ground->say(ground->context, &moved);
 }
 
-/* The largest IP packet that this host lets be sent. */
+/* The largest IP packet that this host lets be sent; 0: no limit. */
 static int64_t most_of(const struct mtu_end *end)
 {
     return admission_max_packet(admission_of(end), end->params->family);
@@ -113,7 +113,9 @@ static void note_limit(struct mtu_end *end)
     const struct mtu_flow *flows = end->report.flows.items;
     int64_t most = most_of(end);
 
-    for (size_t i = 0; i < end->report.flows.count && end->params->common.ceiling == 0; i++) {
+    if (most == 0 || end->params->common.ceiling > 0)
+        return;
+    for (size_t i = 0; i < end->report.flows.count; i++) {
         if (flows[i].outcome != MTU_FOUND || flows[i].limit != MTU_LIMIT_CEILING ||
             flows[i].local_mtu == NONE_INT || flows[i].local_mtu <= most)
             continue;

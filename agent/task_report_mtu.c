@@ -11,8 +11,6 @@
 #include "proto/base/memory.h"
 #include "proto/base/text.h"
 
-enum { EVENTS_STEP = 256 }; /* changes that are left out at a time */
-
 void task_report_note(struct mtu_report *report, const char *format, ...)
 {
     char note[sizeof report->error], both[2 * sizeof note + sizeof "; "];
@@ -72,54 +70,23 @@ static int64_t cut_icmp(struct mtu_report *report, size_t most)
     return cut;
 }
 
-static int64_t cut_events(struct mtu_report *report)
-{
-    struct list *events = &report->events;
-    size_t cut = events->count < EVENTS_STEP ? events->count : EVENTS_STEP;
-    struct mtu_event *first = events->items;
-
-    if (cut == 0)
-        return 0;
-    events->count -= cut;
-    memmove(first, first + cut, events->count * sizeof *first);
-    return (int64_t)cut;
-}
-
-/* False when nothing is left that can be left out. */
-static bool cut_some(struct mtu_report *report, size_t *most_icmp, int64_t *icmp, int64_t *events)
-{
-    int64_t cut;
-
-    while (*most_icmp > 0) {
-        *most_icmp /= 2;
-        cut = cut_icmp(report, *most_icmp);
-        *icmp += cut;
-        if (cut > 0)
-            return true;
-    }
-    cut = cut_events(report);
-    *events += cut;
-    return cut > 0;
-}
-
 enum status task_report_mtu_result(struct mtu_report *report, struct message_result *out_result,
                                    struct fault *fault)
 {
     const struct task_report form = { "mtu_report", &mtu_report_record, report, report->id };
-    size_t most_icmp = MTU_ICMP_MAX;
-    int64_t icmp = 0, events = 0;
     char error[sizeof report->error];
+    size_t most = MTU_ICMP_MAX;
+    int64_t cut = 0;
     enum status status;
 
     memcpy(error, report->error, sizeof error);
-    while ((status = task_report_result(&form, out_result, fault)) == STATUS_TOO_LARGE) {
-        if (!cut_some(report, &most_icmp, &icmp, &events))
-            break;
+    while ((status = task_report_result(&form, out_result, fault)) == STATUS_TOO_LARGE &&
+           most > 0) {
+        most /= 2;
+        cut += cut_icmp(report, most);
         memcpy(report->error, error, sizeof error);
-        task_report_note(report,
-                         "%lld ICMP messages and %lld changes are left out of a report that was "
-                         "too large",
-                         (long long)icmp, (long long)events);
+        task_report_note(report, "%lld ICMP messages are left out of a report that was too large",
+                         (long long)cut);
     }
     return status;
 }

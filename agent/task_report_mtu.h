@@ -19,8 +19,9 @@ void task_changes_put(const struct task_changes *changes, struct mtu_report *rep
 /* Adds to the report's error, as far as there is room. */
 void task_report_note(struct mtu_report *report, const char *format, ...) printf_like(2, 3);
 
-/* The report as a result, which is the caller's (message_done). What is too much for one is left
- * out: first ICMP messages, counted in icmp_missed, then the oldest changes; its error says so. */
+/* The report as a result, which is the caller's (message_done). With all flows, changes and sizes
+ * it fits; not always with all ICMP messages: then each flow keeps fewer, the others are counted in
+ * icmp_missed, and its error says so. */
 enum status task_report_mtu_result(struct mtu_report *report, struct message_result *out_result,
                                    struct fault *fault) must_check;
 

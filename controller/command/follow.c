@@ -160,7 +160,7 @@ static enum exit_code keep(struct follow *follow)
     const struct keep how = { follow->command, follow->flags->output, follow->flags->json,
                               terminal_run };
     bool failed = follow->outcome == RUN_FAILED;
-    enum exit_code kept, code = EXIT_FAILED;
+    enum exit_code kept = EXIT_MEASURED, code = EXIT_FAILED;
     struct fault fault = { "" };
     struct run run;
 
@@ -168,13 +168,12 @@ static enum exit_code keep(struct follow *follow)
         follow_complain(follow->command, follow->reason);
     if (remote_fetch_run(follow->remote, follow->run, &run, &fault) != STATUS_OK)
         return failed ? EXIT_FAILED : follow_complain(follow->command, fault.text);
-    if (!failed || follow->kind->has_begun(&run)) {
+    if (follow->outcome == RUN_STOPPED || follow->kind->has_begun(&run))
         kept = keep_run(&how, &run);
-        if (!failed)
-            code = follow->kind->outcome(follow, &run);
-        if (kept != EXIT_MEASURED)
-            code = kept;
-    }
+    if (!failed)
+        code = follow->kind->outcome(follow, &run);
+    if (kept != EXIT_MEASURED)
+        code = kept;
     run_done(&run);
     return code;
 }

@@ -46,7 +46,7 @@ struct follow_kind {
                      char *out_text, size_t size);
     /* run_progress, run_moved, case_done or mtu_done of this run. */
     void (*message)(struct follow *follow, const union message *message);
-    /* False where the reason of the failure is all there is to tell. */
+    /* False where the reason why there is nothing is all there is to tell: no archive is kept. */
     bool (*has_begun)(const struct run *run);
     /* What a run that has not failed means for the exit code; complains on stderr. */
     enum exit_code (*outcome)(const struct follow *follow, const struct run *run);

@@ -89,15 +89,15 @@ static void on_message(struct follow *follow, const union message *message)
 
 /* --- afterwards ------------------------------------------------------------------------------- */
 
-/* The agreement is the sender's to tell: without its report, what the echo's end has probed counts.
- */
+/* Nothing was probed where no two ends have agreed. The agreement is the sender's to tell: without
+ * its report, what the echo's end has probed counts. */
 static bool has_begun(const struct run *run)
 {
     const struct mtu_session *sessions = run->mtu_sessions.items;
     const struct mtu_case *cases = run->mtu_cases.items;
 
     for (size_t i = 0; i < run->mtu_sessions.count; i++) {
-        if (sessions[i].agreement.present)
+        if (sessions[i].agreement.present && sessions[i].agreement.hellos_answered > 0)
             return true;
     }
     for (size_t i = 0; i < run->mtu_cases.count; i++) {

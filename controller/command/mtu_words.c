@@ -18,21 +18,6 @@ static void size_text(int64_t size, char out_text[SIZE_TEXT])
         snprintf(out_text, SIZE_TEXT, "%" PRId64, size);
 }
 
-/* Names that are joined for programs, as people write them. */
-static void split_words(char *text)
-{
-    for (; *text != '\0'; text++) {
-        if (*text == '_')
-            *text = ' ';
-    }
-}
-
-void mtu_words_verdict(enum mtu_verdict verdict, char out_text[MTU_PART_SIZE])
-{
-    text_copy(out_text, MTU_PART_SIZE, mtu_verdict_names[verdict]);
-    split_words(out_text);
-}
-
 bool mtu_words_has_moved(const struct mtu_row *row)
 {
     return row->previous != NONE_INT && row->status != CASE_ERROR && row->previous != row->path_mtu;
@@ -75,7 +60,10 @@ void mtu_words_progress(const struct message_run_progress *progress, const struc
 
     text_copy(state, sizeof state, progress->state);
     utf8_mask(state);
-    split_words(state);
+    for (char *at = state; *at != '\0'; at++) {
+        if (*at == '_')
+            *at = ' ';
+    }
     if (progress->sent == 0) {
         snprintf(out_text, MTU_NOTE_SIZE, "%s", state);
         return;
@@ -116,11 +104,10 @@ void mtu_words_moved(const struct message_run_moved *moved, int64_t flows,
 
 void mtu_words_done(const struct mtu_row *row, char out_text[MTU_LINE_SIZE])
 {
-    char part[MTU_PART_SIZE], verdict[MTU_PART_SIZE], payload[SIZE_TEXT + 16] = "";
+    char part[MTU_PART_SIZE], payload[SIZE_TEXT + 16] = "";
     char was[SIZE_TEXT + 8] = "", from[SIZE_TEXT];
 
     mtu_words_part((int)row->family, row->direction, part);
-    mtu_words_verdict(row->verdict, verdict);
     if (mtu_words_has_moved(row)) {
         size_text(row->previous, from);
         snprintf(was, sizeof was, "; was %s", from);
@@ -133,7 +120,8 @@ void mtu_words_done(const struct mtu_row *row, char out_text[MTU_LINE_SIZE])
     else if (row->error[0] != '\0')
         snprintf(out_text, MTU_LINE_SIZE, "%s: error: %s", part, row->error);
     else
-        snprintf(out_text, MTU_LINE_SIZE, "%s: %s%s, %s%s%s%s", part, row->groups, payload, verdict,
-                 row->words[0] != '\0' ? ": " : "", row->words, was);
+        snprintf(out_text, MTU_LINE_SIZE, "%s: %s%s, %s%s%s%s", part, row->groups, payload,
+                 mtu_verdict_names[row->verdict], row->words[0] != '\0' ? ": " : "", row->words,
+                 was);
     utf8_mask(out_text);
 }

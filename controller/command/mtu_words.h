@@ -28,9 +28,6 @@ void mtu_words_moved(const struct message_run_moved *moved, int64_t flows,
  * (ICMP); was 1500". */
 void mtu_words_done(const struct mtu_row *row, char out_text[MTU_LINE_SIZE]);
 
-/* A verdict as people write it: "black hole". */
-void mtu_words_verdict(enum mtu_verdict verdict, char out_text[MTU_PART_SIZE]);
-
 /* The row's path MTU is known to be another one than in the run before. */
 bool mtu_words_has_moved(const struct mtu_row *row);
 

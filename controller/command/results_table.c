@@ -105,18 +105,18 @@ static void why_cell(const struct mtu_row *row, char out_text[REASON_SIZE + CELL
 
 static void print_mtu(const struct mtu_row *row)
 {
-    char pair[2 * NAME_SIZE + 8], size[CELL], payload[CELL] = "-", verdict[MTU_PART_SIZE];
+    char pair[2 * NAME_SIZE + 8], size[CELL], payload[CELL] = "-";
     char why[REASON_SIZE + CELL];
 
     snprintf(pair, sizeof pair, "%s > %s", row->from, row->to);
     size_cell(row, size);
     if (row->udp_payload != NONE_INT)
         snprintf(payload, sizeof payload, "%lld", (long long)row->udp_payload);
-    mtu_words_verdict(row->verdict, verdict);
     why_cell(row, why);
     printf("%-13.13s  %-20.20s  %-24s  %-4s  %-7s  %11s  %7s  %-11s  %s\n", row->run, row->started,
            pair, mtu_words_family(row->family), mtu_direction_names[row->direction], size, payload,
-           row->error[0] != '\0' ? case_status_names[CASE_ERROR] : verdict, why);
+           row->error[0] != '\0' ? case_status_names[CASE_ERROR] : mtu_verdict_names[row->verdict],
+           why);
 }
 
 void results_table_mtu(const struct list *rows, bool more)

@@ -205,6 +205,9 @@ static void fill_session(const struct joining *joining)
     } else if (echo != NULL) {
         text_copy(session->local, sizeof session->local, echo->peer);
         text_copy(session->peer, sizeof session->peer, echo->local);
+        /* It came to a phase: that they had agreed is known all the same. */
+        if (echo->answered.present || echo->flows.count > 0)
+            session->agreement = echo->agreement;
     }
     if (echo == NULL)
         return;

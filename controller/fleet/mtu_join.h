@@ -7,10 +7,10 @@
 /* Appends the session's cases (struct mtu_case, an index each from cases->count on) and its session
  * (struct mtu_session): forward flows are the sender's report's, reverse ones the echo's. One of
  * the two, or both, may be NULL: then the session's error says whose is missing, and what the other
- * knows is there all the same. Reports that contradict each other or what was asked for (session,
- * parameters) are an error too, and nothing of them is taken. A direction that was asked for has
- * one case per flow: those that no report has, or that contradict themselves, are without an
- * answer. The lists are the caller's (record_done). */
+ * knows is there all the same, its word of the agreement too. Reports that contradict each other or
+ * what was asked for (session, parameters) are an error, and nothing of them is taken. A direction
+ * that was asked for has one case per flow: those that no report has, or that contradict
+ * themselves, are without an answer. The lists are the caller's (record_done). */
 void mtu_join(const struct mtu_report *sender, const struct mtu_report *echo,
               const struct mtu_params *params, struct list *cases, struct list *sessions);
 

@@ -96,7 +96,7 @@ static void draw_row(const struct row *row, const struct plot_axis *axis, struct
                                        plot_place(axis, (double)first->flow.path_mtu) - axis->from,
                                        BAR },
                    class_of(first->verdict));
-    if (first->flow.local_mtu != NONE_INT) {
+    if (first->flow.local_mtu != NONE_INT && (double)first->flow.local_mtu <= axis->high) {
         int x = plot_place(axis, (double)first->flow.local_mtu);
 
         chart_line(out, (struct chart_point){ x, at.y - 2 },
@@ -110,7 +110,7 @@ static void draw_row(const struct row *row, const struct plot_axis *axis, struct
 /* --- all rows -------------------------------------------------------------------------------- */
 
 /* What the scale must have room for. A loopback interface of 65,536 is no reason to press all
- * others flat: what is beyond three times the largest answer is drawn at the end. */
+ * others flat: what is beyond eight times the largest answer has no mark. */
 static struct plot_axis axis_of(const struct run *run, struct chart_box box)
 {
     const struct mtu_case *cases = run->mtu_cases.items;
@@ -124,8 +124,8 @@ static struct plot_axis axis_of(const struct run *run, struct chart_box box)
         if ((double)cases[i].flow.local_mtu > local)
             local = (double)cases[i].flow.local_mtu;
     }
-    if (answer > 0 && local > 3 * answer)
-        local = 3 * answer;
+    if (answer > 0 && local > 8 * answer)
+        local = 8 * answer;
     axis = plot_axis(PLOT_LINEAR, 0, answer > local ? answer : local > 0 ? local : 1500);
     axis.from = box.x + LABEL_WIDTH;
     axis.to = box.x + box.width - VALUE_WIDTH;

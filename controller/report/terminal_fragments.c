@@ -1,6 +1,8 @@
 /* Owns what is said of payloads whose packet is larger than the interface's MTU: whether the
  * system cut them, and whether they arrived all the same, by its own counters. The limit itself is
  * arithmetic; what became of it is measured. */
+#include <assert.h>
+
 #include "controller/report/terminal_parts.h"
 #include "proto/wire/budget.h"
 
@@ -45,6 +47,7 @@ static int64_t pieces_of(const struct page *page, int64_t payload)
     int64_t step = room / 8 * 8, last = is_ipv4(page) ? room : step;
     int64_t bytes = payload + UDP_HEADER;
 
+    assert(step > 0); /* limit_of is 0 below the least MTU, and then nothing is asked */
     return bytes <= last ? 1 : 1 + (bytes - last + step - 1) / step;
 }
 

@@ -1,6 +1,7 @@
 /* Owns the words that say why a flow's answer is what it is, and which tunnel it looks like. Must
  * not know who prints them.
  */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -64,7 +65,7 @@ static void put_clean(const struct mtu_case *what, struct buf *out)
     } else if (flow->path_mtu == largest_packet(what->family)) {
         buf_printf(out, "no %s packet is larger", what->family == FAMILY_IPV4 ? "IPv4" : "IPv6");
     } else {
-        buf_text(out, "all that was asked for passes");
+        buf_text(out, "nothing larger was tried");
         put_interface(out, flow);
     }
 }
@@ -84,6 +85,7 @@ static void put_signalled(const struct mtu_flow *flow, struct buf *out)
         if (most == NULL || icmp[i].count > most->count)
             most = &icmp[i];
     }
+    assert(most != NULL); /* or the path is no MTU_SIGNALLED one */
     for (size_t i = 0; i < flow->icmp.count; i++) {
         bool again = strcmp(icmp[i].from, most->from) == 0;
 

@@ -69,10 +69,8 @@ static const struct tunnel table[] = {
     { "GTP-U over IPv6", "3GPP TS 29.281 section 5.1", 40 + 8 + 8, 1, 0, BOTH, false },
     { "L2TP with PPP over IPv4", "RFC 2661 section 3.1", 20 + 8 + 8 + 4, 1, 0, BOTH, false },
     { "LISP over IPv4", "RFC 9300 section 5.1", 20 + 8 + 8, 1, 0, BOTH, false },
-    { "a VLAN tag, or an MPLS label, that a link has no room for",
-      "IEEE 802.1Q, RFC 3032 section 3", 4, 1, 0, BOTH, true },
-    { "two VLAN tags, or two MPLS labels, that a link has no room for",
-      "IEEE 802.1ad, RFC 3032 section 3", 8, 1, 0, BOTH, true },
+    { "a VLAN tag or an MPLS label", "IEEE 802.1Q, RFC 3032 section 3", 4, 1, 0, BOTH, true },
+    { "two VLAN tags or MPLS labels", "IEEE 802.1ad, RFC 3032 section 3", 8, 1, 0, BOTH, true },
 };
 
 enum { TUNNELS = sizeof table / sizeof table[0] };

@@ -145,19 +145,25 @@ static enum status fake_forget(void *context, const struct list *ids)
 
 /* --- what happens ----------------------------------------------------------------------------- */
 
-static void open_as(struct world *world, const char *session, enum end_role role)
+static void make_open(const char *session, enum end_role role, union message *out_message)
 {
     static const uint8_t key[SESSION_KEY_SIZE] = { 1 };
+
+    message_init(out_message, MESSAGE_OPEN);
+    text_copy(out_message->open.session, sizeof out_message->open.session, session);
+    text_copy(out_message->open.run, sizeof out_message->open.run, "run");
+    if (role == END_SENDER)
+        text_copy(out_message->open.target, sizeof out_message->open.target, "127.0.0.1:9");
+    bytes_set(&out_message->open.key, key, sizeof key);
+    out_message->open.role = role;
+    out_message->open.ssid = 4;
+}
+
+static void open_as(struct world *world, const char *session, enum end_role role)
+{
     union message message;
 
-    message_init(&message, MESSAGE_OPEN);
-    text_copy(message.open.session, sizeof message.open.session, session);
-    text_copy(message.open.run, sizeof message.open.run, "run");
-    if (role == END_SENDER)
-        text_copy(message.open.target, sizeof message.open.target, "127.0.0.1:9");
-    bytes_set(&message.open.key, key, sizeof key);
-    message.open.role = role;
-    message.open.ssid = 4;
+    make_open(session, role, &message);
     message.open.of_case.params = (struct case_params){
         .payload = 512,
         .window = 4,
@@ -176,6 +182,20 @@ void open_sender(struct world *world, const char *session)
 void open_echo(struct world *world, const char *session)
 {
     open_as(world, session, END_ECHO);
+}
+
+void open_listener(struct world *world, const char *session)
+{
+    union message message;
+    struct mtu_plan plan;
+
+    mtu_plan_init(&plan);
+    plan.common.direction = MTU_WAYS_FORWARD;
+    make_open(session, END_ECHO, &message);
+    message.open.kind = WORK_MTU;
+    message.open.of_mtu.params.common = plan.common;
+    sessions_control(world->sessions, &message, world->now);
+    message_done(&message);
 }
 
 /* begin, end and close begin alike, as opened, begun, progress and ended do. */

@@ -35,6 +35,7 @@ void forget_done(struct world *world);
 /* The controller says. */
 void open_echo(struct world *world, const char *session);
 void open_sender(struct world *world, const char *session);
+void open_listener(struct world *world, const char *session); /* of a path MTU session, forward */
 void control(struct world *world, enum message_type type, const char *session);
 void committed(struct world *world, const char *id);
 

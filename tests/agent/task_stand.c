@@ -17,15 +17,20 @@
 
 #define WAIT_NS (10 * NS_PER_S)
 
+void stand_use_limits(struct stand *stand)
+{
+    admission_free(stand->admission);
+    stand->admission = admission_new(&stand->limits);
+    stand->surroundings.admission = stand->admission;
+}
+
 void stand_use_peers(struct stand *stand, const char *range)
 {
     const struct field field = { .type = FIELD_LIST, .of = FIELD_WORD, .size = 1 };
     char **word = list_append(&stand->limits.peers, &field);
 
     *word = strdup(range);
-    admission_free(stand->admission);
-    stand->admission = admission_new(&stand->limits);
-    stand->surroundings.admission = stand->admission;
+    stand_use_limits(stand);
     free(*word);
     free(stand->limits.peers.items);
     stand->limits.peers = (struct list){ 0 };
@@ -40,6 +45,7 @@ int stand_set_up(void **state)
     assert_int_equal(loop_new(&stand->loop, NULL), STATUS_OK);
     stand->echo = config.echo;
     text_copy(stand->echo.bind_ipv4, sizeof stand->echo.bind_ipv4, "127.0.0.1");
+    text_copy(stand->echo.bind_ipv6, sizeof stand->echo.bind_ipv6, "::1");
     stand->echo.first_port = stand->echo.last_port = 0;
     stand->limits = config.admission;
     stand->admission = admission_new(&config.admission);
@@ -141,21 +147,41 @@ void expect_phase(struct end *end, enum message_type type, enum phase_kind phase
     assert_int_equal(message.begun.phase, phase);
 }
 
-/* Takes the result; the report is the caller's. */
-void expect_report(struct end *end, struct report *out_report)
+/* Its id is in out_id. */
+static void expect_result(struct end *end, const char *kind, const struct record *record,
+                          void *out_report, char out_id[UUID_SIZE])
 {
     union message message;
     struct fault fault = { "" };
 
     expect(end, MESSAGE_RESULT, &message);
-    assert_string_equal(message.result.kind, "report");
-    if (record_from_msgpack(&report_record, message.result.body.data, message.result.body.length,
+    assert_string_equal(message.result.kind, kind);
+    if (record_from_msgpack(record, message.result.body.data, message.result.body.length,
                             out_report, &fault) != STATUS_OK)
         fail_msg("%s", fault.text);
-    assert_string_equal(out_report->id, message.result.id);
+    memcpy(out_id, message.result.id, UUID_SIZE);
+    message_done(&message);
+}
+
+/* Takes the result; the report is the caller's. */
+void expect_report(struct end *end, struct report *out_report)
+{
+    char id[UUID_SIZE];
+
+    expect_result(end, "report", &report_record, out_report, id);
+    assert_string_equal(out_report->id, id);
     assert_string_equal(out_report->session, end->session);
     assert_string_equal(out_report->schema, REPORT_SCHEMA);
-    message_done(&message);
+}
+
+void expect_mtu_report(struct end *end, struct mtu_report *out_report)
+{
+    char id[UUID_SIZE];
+
+    expect_result(end, "mtu_report", &mtu_report_record, out_report, id);
+    assert_string_equal(out_report->id, id);
+    assert_string_equal(out_report->session, end->session);
+    assert_string_equal(out_report->schema, MTU_REPORT_SCHEMA);
 }
 
 struct case_params params_of(double seconds)
@@ -173,9 +199,19 @@ struct case_params params_of(double seconds)
     };
 }
 
+struct mtu_params mtu_params_of(enum family family)
+{
+    struct mtu_plan plan;
+
+    mtu_plan_init(&plan);
+    plan.common.fragments = plan.common.trace = false;
+    return (struct mtu_params){ .family = family, .common = plan.common };
+}
+
 void start(struct stand *stand, const struct order *order, struct end *out_end)
 {
     static const uint8_t key[SESSION_KEY_SIZE] = { 7, 7, 7 };
+    struct addr target = addr_loopback(FAMILY_IPV4, order->port);
     struct mailbox *theirs;
     union message open;
     struct fault fault = { "" };
@@ -186,11 +222,17 @@ void start(struct stand *stand, const struct order *order, struct end *out_end)
     open.open.index = 3;
     open.open.role = order->role;
     open.open.ssid = order->ssid;
-    open.open.of_case.idle_s = order->idle_s;
-    open.open.of_case.params = order->params;
+    open.open.kind = order->mtu != NULL ? WORK_MTU : WORK_CASES;
+    if (order->mtu != NULL) {
+        open.open.of_mtu.params = *order->mtu;
+        target = addr_loopback(order->mtu->family, order->port);
+    } else {
+        open.open.of_case.idle_s = order->idle_s;
+        open.open.of_case.params = order->params;
+    }
     bytes_set(&open.open.key, key, sizeof key);
     if (order->role == END_SENDER)
-        snprintf(open.open.target, sizeof open.open.target, "127.0.0.1:%u", order->port);
+        addr_format(&target, open.open.target);
     *out_end = (struct end){ .task = NULL };
     text_copy(out_end->session, sizeof out_end->session, order->session);
     assert_int_equal(mailbox_pair(stand->loop, &out_end->mailbox, &theirs, NULL), STATUS_OK);
@@ -215,19 +257,46 @@ static int64_t ssid_of(const char *name)
     return FIRST_SSID + 4 * (name[0] - 'A');
 }
 
+static uint16_t expect_port(struct end *end)
+{
+    union message message;
+
+    expect(end, MESSAGE_OPENED, &message);
+    assert_string_equal(message.opened.session, end->session);
+    assert_in_range(message.opened.port, 1, 65535);
+    return (uint16_t)message.opened.port;
+}
+
 uint16_t start_echo(struct stand *stand, const char *name, struct case_params params,
                     struct end *out_end)
 {
     const struct order order = {
         .role = END_ECHO, .session = name, .ssid = ssid_of(name), .params = params
     };
-    union message message;
 
     start(stand, &order, out_end);
-    expect(out_end, MESSAGE_OPENED, &message);
-    assert_string_equal(message.opened.session, name);
-    assert_in_range(message.opened.port, 1, 65535);
-    return (uint16_t)message.opened.port;
+    return expect_port(out_end);
+}
+
+uint16_t start_listener(struct stand *stand, const char *name, const struct mtu_params *params,
+                        struct end *out_end)
+{
+    const struct order order = {
+        .role = END_ECHO, .session = name, .ssid = ssid_of(name), .mtu = params
+    };
+
+    start(stand, &order, out_end);
+    return expect_port(out_end);
+}
+
+void start_caller(struct stand *stand, const char *name, uint16_t port,
+                  const struct mtu_params *params, struct end *out_end)
+{
+    const struct order order = {
+        .role = END_SENDER, .session = name, .port = port, .ssid = ssid_of(name), .mtu = params
+    };
+
+    start(stand, &order, out_end);
 }
 
 void start_sender(struct stand *stand, const char *name, uint16_t port, struct case_params params,
@@ -271,4 +340,24 @@ void expect_failed(struct end *end, const char *reason)
     assert_string_equal(message.failed.reason, reason);
     assert_string_equal(message.failed.result, report.id);
     record_done(&report_record, &report);
+}
+
+void expect_mtu_closed(struct end *end, struct mtu_report *out_report)
+{
+    union message message;
+
+    expect_mtu_report(end, out_report);
+    expect(end, MESSAGE_CLOSED, &message);
+    assert_string_equal(message.closed.result, out_report->id);
+}
+
+void expect_mtu_failed(struct end *end, const char *reason, struct mtu_report *out_report)
+{
+    union message message;
+
+    expect_mtu_report(end, out_report);
+    assert_string_equal(out_report->error, reason);
+    expect(end, MESSAGE_FAILED, &message);
+    assert_string_equal(message.failed.reason, reason);
+    assert_string_equal(message.failed.result, out_report->id);
 }

@@ -26,11 +26,15 @@ struct end {
 int stand_set_up(void **state);
 int stand_tear_down(void **state);
 
-/* From now on only these hosts are admitted. */
+/* From now on `limits` are what is admitted; and only these hosts are. */
+void stand_use_limits(struct stand *stand);
 void stand_use_peers(struct stand *stand, const char *range);
 
 /* Two clients with a window of 4. */
 struct case_params params_of(double seconds);
+
+/* One flow both ways over this family, with neither fragments nor trace. */
+struct mtu_params mtu_params_of(enum family family);
 
 struct order {
     enum end_role role;
@@ -38,6 +42,7 @@ struct order {
     uint16_t port; /* sender: of the target */
     int64_t ssid;
     struct case_params params;
+    const struct mtu_params *mtu; /* not NULL: a path MTU session */
     double idle_s;
 };
 
@@ -50,6 +55,12 @@ uint16_t start_echo(struct stand *stand, const char *name, struct case_params pa
 /* Does not wait. */
 void start_sender(struct stand *stand, const char *name, uint16_t port, struct case_params params,
                   struct end *out_end);
+
+/* The same of path MTU sessions. */
+uint16_t start_listener(struct stand *stand, const char *name, const struct mtu_params *params,
+                        struct end *out_end);
+void start_caller(struct stand *stand, const char *name, uint16_t port,
+                  const struct mtu_params *params, struct end *out_end);
 
 /* Joins it; nothing may have come behind its last message. */
 void finish(struct end *end);
@@ -68,8 +79,11 @@ void expect_phase(struct end *end, enum message_type type, enum phase_kind phase
 void expect_report(struct end *end, struct report *out_report);
 void expect_closed(struct end *end, struct report *out_report);
 void expect_failed(struct end *end, const char *reason);
+void expect_mtu_report(struct end *end, struct mtu_report *out_report);
+void expect_mtu_closed(struct end *end, struct mtu_report *out_report);
+void expect_mtu_failed(struct end *end, const char *reason, struct mtu_report *out_report);
 
-/* begin, begun, begin, ended, end, ended. */
+/* begin, begun, begin, ended, end, ended: of who answers and who sends, or probes. */
 void run_phase(struct end *echo, struct end *sender, enum phase_kind phase);
 
 #endif

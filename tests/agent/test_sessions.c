@@ -37,6 +37,26 @@ static void a_whole_session(void **state)
     assert_done(world, "");
 }
 
+/* The same, and what watching has noticed is passed on. */
+static void a_whole_path_mtu_session(void **state)
+{
+    struct world *world = *state;
+
+    open_listener(world, "S");
+    task(world, MESSAGE_OPENED, "S");
+    control(world, MESSAGE_BEGIN, "S");
+    task(world, MESSAGE_MOVED, "S");
+    task(world, MESSAGE_ENDED, "S");
+    control(world, MESSAGE_CLOSE, "S");
+    task(world, MESSAGE_MOVED, "S");
+    task_result(world, "S", "R", 100);
+    task_closed(world, "S", "R");
+    task(world, MESSAGE_MOVED, "S");
+    assert_done(world, "start S\nsend opened S\ntell S begin\nsend moved S\nsend ended S\n"
+                       "tell S close\nsend moved S\nput R\njoin S\nsend closed S: R\n"
+                       "send result R\n");
+}
+
 static void each_session_has_its_own_task(void **state)
 {
     struct world *world = *state;
@@ -186,6 +206,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         UNIT(a_whole_session),
+        UNIT(a_whole_path_mtu_session),
         UNIT(each_session_has_its_own_task),
         UNIT(a_session_that_is_open_is_not_opened_again),
         UNIT(an_unknown_session_has_failed_at_once),

@@ -219,7 +219,7 @@ static void a_phase_that_the_case_does_not_have(void **state)
 
     start_echo(stand, "A", params_of(0.1), &echo);
     tell(&echo, MESSAGE_BEGIN, PHASE_WARMUP);
-    expect_failed(&echo, "this case has no warm-up");
+    expect_failed(&echo, "begin came for phase \"warmup\", which this session has not");
     finish(&echo);
 }
 

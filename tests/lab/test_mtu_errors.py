@@ -81,8 +81,8 @@ class Errors(MtuHosts):
 
     def test_who_does_not_allow_it(self):
         line = self.refusal(*ONE, "--flows", "21")
-        self.assertIn("the echo's end refused: admission.max_clients allows 20 flows, 21 were asked "
-                      "for", line)
+        self.assertIn("the echo's end refused: admission.max_clients allows 20 flows, 21 were "
+                      "asked for", line)
         self.assertIn("admission.max_seconds allows 30 seconds",
                       self.refusal("--direction", "forward", "--watch", "31"))
         self.restart("a", admission={"peers": ["192.0.2.0/24"]})

@@ -3,10 +3,13 @@
 know sizes is not blamed on one. Usage: test_sizes.py SONDE; needs root. With SONDE_SLOW=1 twenty
 runs without a threshold."""
 
+import math
+
 from hosts import main
 from mtu_hosts import FAMILIES, SLOW, MtuHosts, say
 
 EDGE, CLOSE = 1440, 8
+HEADER = {"ipv4": 28, "ipv6": 48}
 
 
 class Sizes(MtuHosts):
@@ -19,8 +22,12 @@ class Sizes(MtuHosts):
         self.assertLessEqual(abs(effect["threshold"] - EDGE), CLOSE, effect)
         self.assertLessEqual(effect["least"], effect["threshold"])
         self.assertLessEqual(effect["threshold"], effect["most"])
-        self.assertEqual(0, effect["lost_below"], effect)
-        self.assertTrue(effect["low_above"] < 0.01 < effect["high_above"], effect)
+        self.assertEqual(0, sum(one["lost"] for one in case["loss_by_size"]
+                                if one["payload"] + HEADER[case["family"]] <= EDGE), effect)
+        sent = effect["sent_above"]
+        self.assertLess(abs(effect["lost_above"] - 0.01 * sent), 5 * math.sqrt(0.0099 * sent))
+        self.assertLess(effect["low_above"], effect["lost_above"] / sent)
+        self.assertLess(effect["lost_above"] / sent, effect["high_above"])
         self.assertEqual(effect["sent"], effect["sent_below"] + effect["sent_above"])
         self.assertEqual(effect["sent"], sum(one["sent"] for one in case["loss_by_size"]))
         self.assertEqual(effect["lost"], sum(one["lost"] for one in case["loss_by_size"]))
@@ -72,7 +79,7 @@ class Sizes(MtuHosts):
         self.network.narrow("near", 1400)
         self.network.lose_some(4, above=1350)
         run = self.mtu("--family", "ipv4", "--direction", "forward", "--flows", "3", "--sizes",
-                       "4000", "--no-trace")
+                       "20000", "--no-trace")
         first, *others = run.flows("ipv4", "forward")
         self.assertLessEqual(abs(first["size_effect"]["threshold"] - 1350), CLOSE)
         self.assertEqual("lossy", first["verdict"])

@@ -342,8 +342,8 @@ class Fleet(Case):
         self.assertEqual([("a", True)], [(row["name"], row["connected"])
                                          for row in answer["agents"]])
         operator.send({"type": "list_results", "request": 8, "run": None, "from": None,
-                       "to": None, "status": None, "since": None, "until": None, "limit": 10,
-                       "before": None})
+                       "to": None, "kind": "pair", "status": None, "since": None, "until": None,
+                       "limit": 10, "before": None})
         self.assertEqual([], operator.receive("results")["rows"])
         operator.send({"type": "show", "request": 9, "run": "latest"})
         self.assertIn("no run", operator.receive("error")["reason"])

@@ -1,5 +1,6 @@
 /* Prints the part of docs/protocol.md that is made from the tables: messages, what they hold, caps
  * and deadlines. tests/docs/test_protocol.py compares the two. */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -35,6 +36,7 @@ static void add(struct records *records, const struct record *record)
         if (records->list[i] == record)
             return;
     }
+    assert(records->count < RECORDS_MAX);
     records->list[records->count++] = record;
     collect(records, record);
 }
@@ -109,29 +111,44 @@ static void describe(const struct field *field, char *out_words, size_t size)
              (field->flags & FIELD_OPTIONAL) != 0 ? "; may be missing" : "");
 }
 
-/* `type` is the message's own name when it is one, else NULL. */
-static void print_fields(const struct record *record, const char *type)
+/* When the fields of an inline record stand in the object, and no others; "" of always. */
+static void describe_choice(const struct record *record, const struct field *inlined,
+                            char *out_words, size_t size)
+{
+    out_words[0] = '\0';
+    for (size_t i = 0; i < record->count && inlined->when != 0; i++) {
+        const struct field *field = &record->fields[i];
+
+        if (field->type == FIELD_ENUM && field->offset == inlined->when - 1)
+            snprintf(out_words, size, "; only with `%s` %s", field->name,
+                     field->names[inlined->when_value]);
+    }
+}
+
+/* `type` is the message's own name when it is one, else NULL; `choice`: see describe_choice. */
+static void print_fields(const struct record *record, const char *type, const char *choice)
 {
     for (size_t i = 0; i < record->count; i++) {
         const struct field *field = &record->fields[i];
         char words[WORDS_SIZE];
 
         if (field->type == FIELD_INLINE) {
-            print_fields(field->record, NULL);
+            describe_choice(record, field, words, sizeof words);
+            print_fields(field->record, NULL, *words == '\0' ? choice : words);
             continue;
         }
         if (i == 0 && type != NULL)
             snprintf(words, sizeof words, "\"%s\"", type);
         else
             describe(field, words, sizeof words);
-        printf("| `%s` | %s | %s |\n", field->name, words, field->help);
+        printf("| `%s` | %s%s | %s |\n", field->name, words, choice, field->help);
     }
 }
 
 static void print_table(const struct record *record, const char *type)
 {
     printf("\n| field | value | what it is |\n| --- | --- | --- |\n");
-    print_fields(record, type);
+    print_fields(record, type, "");
 }
 
 /* --- sections -------------------------------------------------------------------------------- */
@@ -164,8 +181,10 @@ static void print_records(void)
     for (size_t i = 0; i < MESSAGE_COUNT; i++)
         collect(&records, message_kinds[i].record);
     add(&records, &report_record);
+    add(&records, &mtu_report_record);
     printf("\n## What messages hold\n\nThe body of a [result](#result) of kind `report` is a "
-           "[report](#object-report), as msgpack.\n");
+           "[report](#object-report), that of kind `mtu_report` an "
+           "[mtu_report](#object-mtu_report), as msgpack.\n");
     for (size_t i = 0; i < records.count; i++) {
         printf("\n### Object %s\n", records.list[i]->name);
         print_table(records.list[i], NULL);
@@ -199,6 +218,10 @@ static void print_caps(void)
         { LIMIT_CASES, "cases", "one run" },
         { LIMIT_COMMAND_WORDS, "words", "an operator's command line" },
         { LIMIT_COMMAND_WORD_BYTES, "bytes", "one word of a list of texts" },
+        { MTU_FLOWS_MAX, "flows", "a path MTU session" },
+        { MTU_ICMP_MAX, "messages", "ICMP \"too big\" that differ, of one flow" },
+        { MTU_SIZES_MAX, "sizes", "loss by size" },
+        { MTU_EVENTS_MAX, "changes", "one phase of watching" },
         { LIMIT_HISTOGRAM_BUCKETS, "buckets", "a histogram" },
         { LIMIT_FLEET, "agents", "a fleet" },
         { SESSIONS_UNACKNOWLEDGED, "results", "an agent's results under way, not yet committed" },

@@ -155,7 +155,7 @@ static void a_direction_that_is_done_says_what_and_why(void **state)
     row.verdict = MTU_BLACK_HOLE;
     row.words[0] = '\0';
     mtu_words_done(&row, line);
-    assert_string_equal(line, "IPv4 reverse: 1400 (UDP payload 1372), black hole");
+    assert_string_equal(line, "IPv4 reverse: 1400 (UDP payload 1372), black_hole");
     row = row_of(MTU_NO_ANSWER, NONE_INT, NONE_INT);
     mtu_words_done(&row, line);
     assert_string_equal(line, "IPv4 reverse: none, unreachable: 10.9.2.254 said so (ICMP)");

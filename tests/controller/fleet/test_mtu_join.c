@@ -127,6 +127,12 @@ static void one_report_alone_says_what_it_knows(void **state)
                         mtu_pair_session(&pair)->error);
     assert_string_equal("10.9.1.1:40000", mtu_pair_session(&pair)->local);
     assert_int_equal(MTU_CLEAN, mtu_pair_case(&pair, 1)->verdict);
+    assert_true(mtu_pair_session(&pair)->agreement.present);
+    assert_int_equal(NONE_INT, mtu_pair_session(&pair)->agreement.rtt_ns);
+    mtu_pair_done(&pair);
+    mtu_pair_make(&pair, MTU_WAYS_FORWARD, 1);
+    pair.echo.answered.present = false; /* it listened, and nobody came */
+    mtu_pair_join(&pair, NULL, &pair.echo);
     assert_false(mtu_pair_session(&pair)->agreement.present);
     mtu_pair_done(&pair);
 }

@@ -383,25 +383,6 @@ static void what_an_end_could_not_do_is_said(void **state)
     expect_error(pair, "xxx; echo: \xc3\xa9");
 }
 
-static void expect_words(const char *sender, const char *echo, const char *words)
-{
-    struct fault said = { "" };
-
-    assert_int_equal(words[0] != '\0', verdict_errors(sender, echo, &said));
-    assert_string_equal(words, said.text);
-}
-
-static void who_was_closed_with_the_others_words_is_not_heard_again(void **state)
-{
-    (void)state;
-    expect_words("", "", "");
-    expect_words("cut", "closed: the sender's end failed: cut", "sender: cut");
-    expect_words("closed: the echo's end failed: off", "off", "echo: off");
-    expect_words("", "off", "echo: off");
-    expect_words("closed: gone", "closed: gone", "sender: closed: gone; echo: closed: gone");
-    expect_words("cut", "closed: off", "sender: cut; echo: closed: off");
-}
-
 static void a_missing_report_is_said_too(void **state)
 {
     struct pair *pair = clean();
@@ -505,7 +486,6 @@ int main(void)
         cmocka_unit_test(numbers_beyond_reason_do_not_overflow),
         cmocka_unit_test(reports_of_two_cases_are_not_joined),
         cmocka_unit_test(what_an_end_could_not_do_is_said),
-        cmocka_unit_test(who_was_closed_with_the_others_words_is_not_heard_again),
         cmocka_unit_test(a_missing_report_is_said_too),
         cmocka_unit_test(a_phase_without_datagrams_or_times_does_not_pass),
         cmocka_unit_test(a_host_spans_the_whole_run),

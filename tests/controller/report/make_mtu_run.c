@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "proto/base/text.h"
+#include "proto/wire/limits.h"
 #include "proto/wire/mtu_verdict.h"
 
 struct make_mtu_shape make_mtu_seed(void)
@@ -165,6 +166,7 @@ void make_mtu_sizes(struct mtu_case *of, int64_t threshold, int64_t below, int64
     struct mtu_size_effect *effect = &of->flow.size_effect;
     bool found = threshold != NONE_INT;
     int64_t least = of->family == FAMILY_IPV4 ? 576 : 1280, last = least - 1;
+    int64_t near = found ? threshold : LIMIT_MTU;
 
     of->flow.loss_by_size.count = 0;
     *effect = (struct mtu_size_effect){ .present = true,
@@ -179,7 +181,7 @@ void make_mtu_sizes(struct mtu_case *of, int64_t threshold, int64_t below, int64
         int64_t packet = least + (of->flow.path_mtu - least) * i / 15;
 
         /* And eight around the threshold, which are asked more often. */
-        for (int64_t k = threshold - 8; found && k <= threshold + 8 && k < packet; k += 2) {
+        for (int64_t k = near - 8; k <= near + 8 && k < packet; k += 2) {
             if (k > last)
                 add_size(of, k, 900, k > threshold ? above : below);
             last = k > last ? k : last;
