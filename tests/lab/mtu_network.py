@@ -146,14 +146,14 @@ class TwoRouters(Path, network.Network):
     FAR = 100  # the routing table of the link "far"; of "tcp": 101
 
     def _connect(self):
-        self.middle = {}
+        self.middle, self.ways = {}, None
         for router in self.routers:
             self.forwards(router)
         for side, router in self.AT.items():
             self.attach(side, router)
             self.edge(side, WIDE)
         for name in self.LINKS:
-            self.link("r", f"{name}", "s", f"{name}")
+            self.link("r", name, "s", name)
             self.narrow(name, 1500 if name != "tcp" else WIDEST)
         for side, router in self.AT.items():
             self.ip(router, "rule", "add", "ipproto", "tcp", "table", "101")
@@ -204,7 +204,7 @@ class TwoRouters(Path, network.Network):
     def _routes(self, name):
         """The tables of "far" and "tcp", and what `route` has chosen again."""
         if name == "near":
-            if hasattr(self, "ways"):
+            if self.ways is not None:
                 self.route(*self.ways)
             return
         for side in network.SIDES:
@@ -278,7 +278,7 @@ class TwoRouters(Path, network.Network):
     def delay(self, microseconds):
         """From now on the link "near" takes that long for each packet, on both ways (delay.py)."""
         self.ip("r", "link", "delete", "near")
-        link = network.spawn([sys.executable, os.path.join(HERE, "delay.py"), self.name("r"),
-                              self.name("s"), "near", str(microseconds)])
-        self.processes.append(link)
+        self.processes.append(network.spawn(
+            [sys.executable, os.path.join(HERE, "delay.py"), self.name("r"), self.name("s"), "near",
+             str(microseconds)]))
         self.narrow("near", self.middle.pop("near"))
