@@ -169,7 +169,8 @@ def main():
         net.delay(ONE_WAY_US)
         net.narrow("near", REAL)
         for router in net.routers:  # what one program was told must not make the next one wait
-            net.run(router, "sysctl", "-qw", "net.ipv4.icmp_ratelimit=0", "net.ipv6.icmp.ratelimit=0")
+            net.run(router, "sysctl", "-qw", "net.ipv4.icmp_ratelimit=0",
+                    "net.ipv6.icmp.ratelimit=0")
         with Fleet(net, asked.sonde) as fleet:
             net.bring_up()
             results = measure(asked, net, fleet)
