@@ -231,6 +231,9 @@ static void begin_result(const struct path_mtu *end, struct lane *flow,
     result->kernel_before = kernel_mtu(flow);
     addresses_interface(&result->local, &interface);
     result->local_mtu = interface.mtu;
+    /* More than that: the way there leads over another interface, as to this host itself. */
+    if (interface.mtu != NONE_INT && result->kernel_before > interface.mtu)
+        result->local_mtu = result->kernel_before;
 }
 
 static enum status begin_search(struct path_mtu *end, struct lane *flow, struct fault *fault)

@@ -90,8 +90,17 @@ class Exact(MtuHosts):
             self.assertEqual({size}, {case["local_mtu"] for case in run["cases"]})
 
     def test_65535_behind_a_larger_link(self):
-        self.skipTest("no veth has an MTU above 65535, so none is larger: 65535 is only measured "
-                      "as a host's own (test_nothing_between_the_hosts_is_narrower)")
+        """No veth is wider than that; between two agents of one host all goes over lo."""
+        self.network.ip("a", "link", "set", "lo", "mtu", "70000")
+        self.fleet.address["a2"] = self.fleet.address["a"]
+        self.fleet.start_agent("a2", host="a")
+        self.fleet.wait_connected(["a2"])
+        out, err = self.start("mtu", *QUICK, "--family", "ipv4", "--json",
+                              target="a2").communicate(timeout=60)
+        self.assertEqual([("forward", 65535, 65507, "clean"), ("reverse", 65535, 65507, "clean")],
+                         [tuple(case[name] for name in ("direction", "path_mtu", "udp_payload",
+                                                        "verdict"))
+                          for case in json.loads(out)["cases"]], err)
 
     def test_a_ceiling_and_a_floor_are_kept(self):
         self.network.narrow("near", 1400)
