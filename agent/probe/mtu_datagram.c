@@ -111,14 +111,14 @@ enum mtu_kin mtu_read(const struct mtu_speech *speech, const uint8_t *bytes, siz
 }
 
 void mtu_put_answer(const struct mtu_speech *speech, const struct stamp_request *request,
-                    size_t length, struct mono now, uint8_t out_bytes[MTU_ANSWER_SIZE])
+                    const struct mtu_coming *coming, uint8_t out_bytes[MTU_ANSWER_SIZE])
 {
     const struct stamp_reply reply = {
-        .sequence = (uint32_t)length,
-        .timestamp = ntp_of(speech, now),
+        .sequence = (uint32_t)coming->length,
+        .timestamp = coming->before,
         .error_estimate = speech->error_estimate,
         .ssid = request->ssid,
-        .receive_timestamp = ntp_of(speech, now),
+        .receive_timestamp = ntp_of(speech, coming->at),
         .sender_sequence = request->sequence,
         .sender_timestamp = request->timestamp,
         .sender_error_estimate = request->error_estimate,
@@ -126,6 +126,11 @@ void mtu_put_answer(const struct mtu_speech *speech, const struct stamp_request 
     };
 
     stamp_put_reply(&speech->ground.format, &reply, out_bytes, MTU_ANSWER_SIZE);
+}
+
+uint64_t mtu_answer_before(const struct stamp_reply *reply)
+{
+    return reply->timestamp;
 }
 
 /* --- what was sent -------------------------------------------------------------------------- */

@@ -11,8 +11,10 @@
  * the datagram can neither answer nor quote it.
  *
  * An answer is a bare reply of 112 bytes, so never larger than its probe. Under its HMAC stand
- * copies of the probe's sequence and timestamp and, as its own Sequence Number, how many bytes of
- * payload arrived. A datagram that is not as it was made (cut, or the padding changed) has none.
+ * copies of the probe's sequence and timestamp, as its own Sequence Number how many bytes of
+ * payload arrived and, as its Timestamp, which of the numbers before have come (mtu_came.h): so
+ * when an answer is lost the next one tells of its probe. A datagram that is not as it was made
+ * (cut, or the padding changed) has none.
  *
  * Each way has an SSID of its own, so no probe can be turned round: from the caller to the listener
  * that of PART_WARMUP, from the listener to the caller that of PART_MEASURE (agreement.h).
@@ -79,9 +81,19 @@ struct mtu_heard {
 enum mtu_kin mtu_read(const struct mtu_speech *speech, const uint8_t *bytes, size_t length,
                       struct mtu_heard *out_heard);
 
-/* The answer to a request of `length` bytes that came at `now`. */
+/* How a request has come. */
+struct mtu_coming {
+    size_t length; /* of its payload */
+    struct mono at;
+    uint64_t before; /* which of the numbers before it have come (mtu_came_add) */
+};
+
+/* The answer to a request. */
 void mtu_put_answer(const struct mtu_speech *speech, const struct stamp_request *request,
-                    size_t length, struct mono now, uint8_t out_bytes[MTU_ANSWER_SIZE]);
+                    const struct mtu_coming *coming, uint8_t out_bytes[MTU_ANSWER_SIZE]);
+
+/* Which numbers before the one that is answered have come. */
+uint64_t mtu_answer_before(const struct stamp_reply *reply);
 
 /* What one flow has sent lately. Fresh when zeroed. */
 enum { MTU_RING_SLOTS = 1024 }; /* a power of two; twice as many as are ever outstanding */

@@ -225,11 +225,25 @@ static void open_flow(struct path_mtu *end, const struct arrival *arrival)
     flow->opened = true;
 }
 
+/* What its answer says of it. */
+static struct mtu_coming coming_of(struct path_mtu *end, const struct arrival *arrival)
+{
+    uint32_t sequence = arrival->heard.request.sequence;
+    struct mtu_coming coming = { .length = arrival->datagram.length, .at = arrival->at };
+    struct lane *flow =
+        mtu_class_of(sequence) == MTU_CLASS_PROBE ? flow_of(end, &arrival->peer) : NULL;
+
+    if (flow != NULL)
+        coming.before = mtu_came_add(&flow->came, mtu_number_of(sequence));
+    return coming;
+}
+
 static void take_request(struct path_mtu *end, int fd, struct arrival *arrival)
 {
     const struct stamp_request *request = &arrival->heard.request;
     enum mtu_class class = mtu_class_of(request->sequence);
     size_t length = arrival->datagram.length;
+    struct mtu_coming coming;
     uint8_t bytes[MTU_ANSWER_SIZE];
 
     if (end->is_listener && !greeting_confirmed(&end->greeting, &arrival->peer)) {
@@ -246,8 +260,22 @@ static void take_request(struct path_mtu *end, int fd, struct arrival *arrival)
     end->answered.answered++;
     if ((int64_t)length > end->answered.largest)
         end->answered.largest = (int64_t)length;
-    mtu_put_answer(&end->speech, request, length, arrival->at, bytes);
+    coming = coming_of(end, arrival);
+    mtu_put_answer(&end->speech, request, &coming, bytes);
     answer(end, fd, arrival, bytes);
+}
+
+/* Of the numbers before the one that it answers. */
+static void take_told(struct lane *flow, const struct mtu_stage *stage,
+                      const struct stamp_reply *reply)
+{
+    uint64_t before = mtu_answer_before(reply);
+    uint32_t number = mtu_number_of(reply->sender_sequence);
+
+    for (uint32_t back = 1; before != 0 && back <= number; back++, before >>= 1) {
+        if ((before & 1) != 0)
+            stage->told(flow, number - back);
+    }
 }
 
 static void take_reply(struct path_mtu *end, struct lane *flow, const struct arrival *arrival)
@@ -264,6 +292,8 @@ static void take_reply(struct path_mtu *end, struct lane *flow, const struct arr
     if (end->stage == NULL || end->stage->class != mtu_class_of(sent->sequence))
         return;
     end->stage->answered(flow, mtu_number_of(sent->sequence), arrival->at);
+    if (end->stage->told != NULL)
+        take_told(flow, end->stage, &arrival->heard.reply);
     mtu_flow_wake(flow);
 }
 

@@ -2,6 +2,7 @@
 #ifndef SONDE_PROBE_PATH_MTU_PART_H
 #define SONDE_PROBE_PATH_MTU_PART_H
 
+#include "agent/probe/mtu_came.h"
 #include "agent/probe/path_mtu.h"
 
 /* --- what a flow does: one stage after the other ---------------------------------------------- */
@@ -32,6 +33,8 @@ struct mtu_stage {
     struct mono (*deadline)(const struct lane *flow);
     bool (*over)(const struct lane *flow);
     void (*answered)(struct lane *flow, uint32_t number, struct mono now);
+    /* An answer to `number` says that it has come; may be NULL. */
+    void (*told)(struct lane *flow, uint32_t number);
     /* It was not sent; `limit`: EMSGSIZE, and what would fit (0: not said); -1: another reason. */
     void (*refused)(struct lane *flow, uint32_t number, int64_t limit);
     void (*icmp)(struct lane *flow, const struct icmp_seen *icmp); /* may be NULL */
@@ -75,8 +78,9 @@ struct lane {
     enum family family;
     bool opened;
     struct mtu_ring ring;
-    struct mono due;     /* when its stage is to be asked again */
-    int64_t local_limit; /* what the system's own EMSGSIZE said last; 0: nothing */
+    struct mtu_came came; /* of the other end's probes */
+    struct mono due;      /* when its stage is to be asked again */
+    int64_t local_limit;  /* what the system's own EMSGSIZE said last; 0: nothing */
     struct mtu_opening opening;
     struct search *search;
     struct mono began;
@@ -86,6 +90,7 @@ struct lane {
     struct lane_fragments fragments;
     struct mtu_tracer tracer;
     struct lane_sizes *sizes; /* while loss by size is measured; NULL: not on this flow */
+    uint32_t sizes_next;      /* its first number that was not used yet; 0: none was */
 };
 
 /* --- the end --------------------------------------------------------------------------------- */

@@ -1,8 +1,8 @@
 /* Owns loss by size over a flow: which datagrams are under way, how long they are waited for, and
  * what came of them. Must not know sockets, nor how sizes are chosen (size_loss).
  *
- * What is lost may be the datagram or its small answer. Answers have one size, so their loss adds
- * to that of all sizes alike; a wait that is too short does the same.
+ * An answer that is lost is no lost datagram: the answers behind it tell that its probe has come.
+ * What is left is the end, where none follows, and a way back that loses 64 in a row.
  */
 #include "agent/probe/path_mtu_part.h"
 
@@ -92,6 +92,16 @@ static void set_wait(struct lane_sizes *sizes, int64_t rtt_ns)
         sizes->wait_ns = wait_ns;
 }
 
+/* Never one that was used before, as the other end tells which have come; and right behind the
+ * search's last one in the ring, so that late answers to it are still known. */
+static uint32_t first_number(const struct lane *flow)
+{
+    uint32_t first = flow->sizes_next > 0 ? flow->sizes_next : FIRST_NUMBER;
+    uint32_t slot = (uint32_t)(flow->result->search.datagrams % SLOTS);
+
+    return first + (slot + SLOTS - first % SLOTS) % SLOTS;
+}
+
 void mtu_sizes_begin(struct lane *flow, const struct path_mtu_plan *plan)
 {
     const struct search_result *search = &flow->result->search;
@@ -113,11 +123,11 @@ void mtu_sizes_begin(struct lane *flow, const struct path_mtu_plan *plan)
     *sizes = (struct lane_sizes){
         .loss = size_loss_new(&config),
         .began = mono_now(),
-        .next = FIRST_NUMBER,
-        .oldest = FIRST_NUMBER,
+        .next = first_number(flow),
         .ahead = ahead_of(&config, search->rtt_ns, plan->pace),
         .wait_ns = WAIT_MIN_NS,
     };
+    sizes->oldest = sizes->next;
     sizes->heard_at = sizes->began;
     set_wait(sizes, search->rtt_ns);
     flow->sizes = sizes;
@@ -250,6 +260,17 @@ static void answered_sizes(struct lane *flow, uint32_t number, struct mono now)
     slot->state = SLOT_FREE;
 }
 
+/* Its own answer may still come, and means nothing any more. */
+static void told_sizes(struct lane *flow, uint32_t number)
+{
+    struct slot *slot = slot_of(flow, number);
+
+    if (slot == NULL || slot->state != SLOT_UNDER_WAY)
+        return;
+    flow->received++;
+    settle(flow->sizes, slot, SIZE_LOSS_RECEIVED);
+}
+
 static void refused_sizes(struct lane *flow, uint32_t number, int64_t limit)
 {
     struct slot *slot = slot_of(flow, number);
@@ -266,6 +287,7 @@ const struct mtu_stage mtu_stage_sizes = {
     .deadline = deadline_sizes,
     .over = over_sizes,
     .answered = answered_sizes,
+    .told = told_sizes,
     .refused = refused_sizes,
 };
 
@@ -316,6 +338,7 @@ void mtu_sizes_end(struct lane *flow)
                                    .sent = count.sent,
                                    .lost = count.lost };
     }
+    flow->sizes_next = sizes->next;
     size_loss_free(sizes->loss);
     free(sizes);
     flow->sizes = NULL;

@@ -64,8 +64,8 @@ class Sizes(MtuHosts):
             self.assertEqual((False, None, None, None),
                              tuple(effect[name] for name in ("found", "threshold", "least",
                                                              "most")), effect)
-            # lost on its way, or its answer was
-            self.assertTrue(0.005 < effect["lost"] / effect["sent"] < 0.035, effect)
+            # an answer that was lost is told by others
+            self.assertLess(abs(effect["lost"] - 0.01 * effect["sent"]), 75, effect)
             self.assertEqual("signalled", case["verdict"])
             say(f"1 % at all sizes: {effect['lost']} of {effect['sent']} lost, no threshold")
 

@@ -86,6 +86,7 @@ static void check_answer(const struct talk *talk, uint32_t payload)
     static uint8_t bytes[PAYLOAD_MAX_IPV6], reply[MTU_ANSWER_SIZE];
     static struct mtu_ring ring;
     struct mtu_sent sent = sent_of(&talk->caller, 3, payload);
+    const struct mtu_coming coming = { payload, noon, UINT64_C(0x8000000000000005) };
     struct mtu_heard heard;
 
     memset(&ring, 0, sizeof ring);
@@ -93,8 +94,9 @@ static void check_answer(const struct talk *talk, uint32_t payload)
     make(&talk->caller, &sent, bytes);
     assert_int_equal(mtu_read(&talk->listener, bytes, payload, &heard), MTU_REQUEST);
     assert_int_equal(heard.request.sequence, sent.sequence);
-    mtu_put_answer(&talk->listener, &heard.request, payload, noon, reply);
+    mtu_put_answer(&talk->listener, &heard.request, &coming, reply);
     assert_int_equal(mtu_read(&talk->caller, reply, sizeof reply, &heard), MTU_REPLY);
+    assert_true(mtu_answer_before(&heard.reply) == coming.before);
     assert_ptr_equal(mtu_ring_answered(&ring, &heard.reply), mtu_ring_find(&ring, sent.sequence));
     /* of a smaller datagram it would be no answer */
     heard.reply.sequence--;
@@ -152,7 +154,8 @@ static void nothing_can_be_turned_round(void **state)
     assert_int_equal(mtu_read(&talk->caller, bytes, STAMP_AUTHENTICATED_SIZE, &heard), MTU_FOREIGN);
     assert_int_equal(mtu_read(&talk->listener, bytes, STAMP_AUTHENTICATED_SIZE, &heard),
                      MTU_REQUEST);
-    mtu_put_answer(&talk->listener, &heard.request, STAMP_AUTHENTICATED_SIZE, noon, reply);
+    mtu_put_answer(&talk->listener, &heard.request,
+                   &(struct mtu_coming){ STAMP_AUTHENTICATED_SIZE, noon, 0 }, reply);
     assert_int_equal(mtu_read(&talk->listener, reply, sizeof reply, &heard), MTU_FOREIGN);
 }
 
