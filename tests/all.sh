@@ -78,6 +78,7 @@ sanitized()
     ./run build asan -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=RelWithDebInfo \
         -DSONDE_SANITIZE=address,undefined &&
         ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1 \
+            LSAN_OPTIONS="suppressions=$PWD/tests/lsan.supp:print_suppressions=0" \
             UBSAN_OPTIONS=print_stacktrace=1 tests asan -LE "netns|lab|plain"
 }
 
