@@ -93,7 +93,7 @@ class Agent:
                 self.came.append(message)
             self.changed.notify_all()
 
-    def say(self, kind, **fields):
+    def say(self, kind, /, **fields):
         body = msgpack.packb({"type": kind, **fields})
         data = struct.pack("!I", len(body)) + body
         while data:
@@ -189,7 +189,7 @@ class Order:
     def open_at(self, agent, **instead):
         agent.say("open", **{"session": self.id, "run": str(uuid.uuid4()), "index": 0,
                              "role": self.role, "key": self.key, "ssid": self.ssid,
-                             "target": self.target, "idle_s": 0.0,
+                             "target": self.target, "kind": "pair", "idle_s": 0.0,
                              "params": self.params, **instead})
         return self
 

@@ -160,7 +160,7 @@ class Lies(Hosts):
              "admission.max_socket_buffer allows 100000 bytes to send from"),
             ({"payload": 113}, "payload: 113 is not allowed between hosts"),
             ({"payload": 44}, "payload: 44 is not allowed between hosts"),
-            ({"family": "ipv6"}, f"target: {target} is not allowed: the case asks for ipv6"),
+            ({"family": "ipv6"}, f"target: {target} is not allowed: the order asks for ipv6"),
         ]
         for params, reason in too_much:
             self.assertIn(reason, self.refusal(Order("sender", target, **params)))
