@@ -144,7 +144,8 @@ struct path_mtu_flow {
     struct addr local, peer;
     struct search_result search;
     double seconds;                /* of the search */
-    int64_t local_mtu;             /* of the interface; NONE_INT: not known */
+    int64_t local_mtu;             /* of the interface with `local`, or of the kernel's route where
+                                      that has more; NONE_INT: not known */
     int64_t kernel_before, kernel; /* the kernel's own path MTU before, and after; NONE_INT */
     struct path_mtu_icmp icmp[PATH_MTU_ICMP];
     int64_t icmp_count, icmp_missed; /* entries; messages that found no place */

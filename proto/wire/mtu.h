@@ -152,11 +152,12 @@ struct mtu_flow {
     int64_t flow;        /* from 0 */
     int64_t source_port; /* the caller's, as the probing end sees it; NONE_INT: not known */
     enum mtu_outcome outcome;
-    enum mtu_limit limit;    /* of a path that was found */
-    int64_t path_mtu;        /* largest acknowledged IP packet; NONE_INT: none from the floor up */
-    int64_t next_size;       /* the next possible one, proven not to pass; NONE_INT: not proven */
-    bool confirmed;          /* found, and both proven as measurement's definition asks */
-    int64_t local_mtu;       /* of the probing host's interface; NONE_INT: not known */
+    enum mtu_limit limit; /* of a path that was found */
+    int64_t path_mtu;     /* largest acknowledged IP packet; NONE_INT: none from the floor up */
+    int64_t next_size;    /* the next possible one, proven not to pass; NONE_INT: not proven */
+    bool confirmed;       /* found, and both proven as measurement's definition asks */
+    int64_t local_mtu;    /* of the probing host's interface, or of its route where that has more;
+                             NONE_INT: not known */
     int64_t kernel_path_mtu; /* the kernel's cached one, at the end; NONE_INT */
     int64_t kernel_before;   /* and before */
     struct list icmp;        /* of struct mtu_icmp */
